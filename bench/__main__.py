@@ -170,7 +170,10 @@ def agent(asked: argparse.Namespace) -> None:
 def sessions(asked: argparse.Namespace) -> None:
     """Sessions for many at once, and how soon our agent greets an editor."""
     rows = conversations.measure(asked.sessions, asked.chunks, asked.prompts)
-    greetings = conversations.greetings(conversations.published_folder(), asked.greetings)
+    published = conversations.published_folder()
+    if published is None:
+        print(conversations.LEFT_OUT, file=sys.stderr, flush=True)
+    greetings = conversations.greetings(published, asked.greetings)
     print(table(rows), table(greetings), sep="\n\n")
     _keep(asked, "sessions", {"results": rows, "greetings": greetings})
 

@@ -113,7 +113,7 @@ Our own time in a turn with the librarian, which calls nobody, in this process a
 same run. `learning`: from the reply to what the turn leaves in the memory. Below, a run of so many events: replayed, and an event kept early and late in it."""
 _SESSIONS = """\
 Sessions of the agent over HTTP, whose model streams 20 chunks a second in a process of its own and writes into each chunk when it sent it; `delay` is from there to
-the listener. A bare FastAPI application passes the same streams on in the same run. Below: from the start of a process to its answer to `initialize` of the
+the listener. A bare FastAPI application echoes an event and passes the same streams on in the same run. Below: from the start of a process to its answer to `initialize` of the
 Agent Client Protocol, our agent taking turns with published ones."""
 _CHANNELS = "The librarian answers, which calls no model, so that the figures are those of the rooms."
 _START = """\
@@ -203,6 +203,9 @@ def _sessions(result: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
+_MET: Mapping[bool | None, str] = {True: "yes", False: "**missed**", None: "**not measured**"}
+
+
 def rows_of_targets(results: Results) -> list[dict[str, Any]]:
     """What is promised, what was measured, and whether that is enough."""
     return [
@@ -210,7 +213,7 @@ def rows_of_targets(results: Results) -> list[dict[str, Any]]:
             "target": one.target,
             "wanted": one.wanted,
             "measured": one.measured,
-            "met": "yes" if one.met else "**missed**",
+            "met": _MET[one.met],
         }
         for one in judged(results)
     ]

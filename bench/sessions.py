@@ -2,8 +2,9 @@
 Sessions of the agent for many listeners at once, over HTTP: how soon the first event follows a prompt, how late the events of a stream are and whether
 any is missing while many sessions stream, what a session costs in memory; and how soon `commonplace acp` greets an editor.
 
-Beside it, in the same run, a bare FastAPI application passes the same model's stream on, and published agents greet the same client. The model is a
-process of its own that writes into each chunk when it was sent.
+Both doors are measured: the native one and that of qwen-code's clients. Beside them, in the same run, a bare FastAPI application echoes an event to
+whoever listens and passes the same model's stream on, and published agents greet the same client. The model is a process of its own that
+writes into each chunk when it was sent.
 """
 
 from __future__ import annotations
@@ -36,10 +37,13 @@ A_SECOND: Final = 20
 CHUNKS: Final = 200
 PROMPTS: Final = 40
 GREETINGS: Final = 7
+LEFT_OUT: Final = """\
+LEFT OUT: how soon `commonplace acp` greets an editor is not compared with qwen-code and gemini-cli, which are not installed here.
+Run `make acceptance` once, then set COMMONPLACE_PUBLISHED to the folder that it named, and measure again."""
 _PATIENCE: Final = 60.0
 _SENT: Final = re.compile(rb"(\d{12,}) ")
 _RELAY: Final = """
-import sys, httpx, uvicorn
+import asyncio, sys, httpx, uvicorn
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 app = FastAPI()
@@ -55,8 +59,59 @@ async def relay() -> StreamingResponse:
         yield b"event: turn_ended\\n\\n"
     return StreamingResponse(events(), media_type="text/event-stream")
 
+listening = set()
+
+@app.get("/events")
+async def events() -> StreamingResponse:
+    queue = asyncio.Queue()
+    async def heard():
+        listening.add(queue)
+        try:
+            yield b"retry: 3000\\n\\n"
+            while True:
+                yield await queue.get()
+        finally:
+            listening.discard(queue)
+    return StreamingResponse(heard(), media_type="text/event-stream")
+
+@app.post("/say", status_code=202)
+async def say() -> dict[str, bool]:
+    for queue in listening:
+        queue.put_nowait(b"event: turn_started\\n\\nevent: turn_ended\\n\\n")
+    return {"said": True}
+
 uvicorn.run(app, port=int(sys.argv[1]), log_level="error", access_log=False)
 """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Door:
+    """How a session is begun, heard and spoken in. `{}` is its id, which the answer to `create` has under `id`."""
+
+    name: str
+    create: tuple[str, Mapping[str, Any]] | None
+    id: str
+    say: tuple[str, Mapping[str, Any]]
+    events: str
+
+
+NATIVE: Final = Door(
+    name="/v1",
+    create=("/v1/sessions", {"agent": "assistant"}),
+    id="id",
+    say=("/v1/sessions/{}/turns", {"text": "Go on."}),
+    events="/v1/sessions/{}/events",
+)
+QWEN: Final = Door(
+    name="/session",
+    create=("/session", {"sessionScope": "thread"}),
+    id="sessionId",
+    say=("/session/{}/prompt", {"prompt": [{"type": "text", "text": "Go on."}]}),
+    events="/session/{}/events",
+)
+ECHO: Final = Door(name="bare FastAPI echo", create=None, id="", say=("/say", {}), events="/events")
+_ENDS: Final = (b"event: turn_ended", b"event: turn_complete")
+_FAILURES: Final = (b"event: turn_failed", b"event: turn_error")
 
 
 @dataclass(slots=True)
@@ -71,72 +126,75 @@ class Heard:
         now = time.monotonic_ns()
         if line.startswith(b"event: "):
             self.first = self.first or now / 1e9
-        if line.startswith(b"event: turn_failed"):
+        if line.startswith(_FAILURES):
             raise RuntimeError("A turn failed; the daemon's log says why.")
         self.delays += [(now - int(sent)) / 1e6 for sent in _SENT.findall(line)]
-        self.is_over = self.is_over or line.startswith(b"event: turn_ended")
+        self.is_over = self.is_over or line.startswith(_ENDS)
 
 
 # ---- many sessions that stream
 
 
 def measure(sessions: int, chunks: int, prompts: int) -> list[dict[str, Any]]:
-    """A row for our daemon, and one for the bare relay."""
+    """Rows for our daemon at each of its doors, and for the bare application."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         quick = stack.enter_context(_process(["-m", "bench.stream_model"], "1", "0"))
         steady = stack.enter_context(_process(["-m", "bench.stream_model"], str(chunks), str(1 / A_SECOND)))
         relay = stack.enter_context(_process(["-c", _RELAY], f"http://127.0.0.1:{steady}/v1/chat/completions"))
+        rows: list[dict[str, Any]] = []
+        with _daemon(folder / "one", quick) as daemon:
+            rows += [
+                {"way": f"daemon, one session, {door.name}", **asyncio.run(_prompted(_client(daemon), door, prompts))}
+                for door in (NATIVE, QWEN)
+            ]
+        rows.append({"way": ECHO.name, **asyncio.run(_prompted(_bare(relay), ECHO, prompts))})
+        for number, door in enumerate((NATIVE, QWEN)):
+            way = f"daemon, {sessions} sessions, {door.name}"
+            rows.append({"way": way, **_streamed(folder / f"many-{number}", steady, door, sessions, chunks)})
         return [
-            {"way": "daemon, one session", **_first_events(folder / "one", quick, prompts)},
-            {"way": f"daemon, {sessions} sessions", **_streamed(folder / "many", steady, sessions, chunks)},
+            *rows,
             {"way": f"bare relay, {sessions} streams", **asyncio.run(_relayed(relay, sessions, chunks))},
         ]
 
 
-def _first_events(home: Path, port: int, prompts: int) -> dict[str, Any]:
-    with _daemon(home, port) as daemon:
-        times = asyncio.run(_prompted(daemon, prompts))
+async def _prompted(client: httpx.AsyncClient, door: Door, prompts: int) -> dict[str, Any]:
+    times: list[float] = []
+    async with client:
+        session = await _session(client, door)
+        for _ in range(prompts):
+            async with _listening(client, door, session) as lines:
+                begin = time.monotonic()
+                heard = asyncio.create_task(_hear(lines))
+                await _say(client, door, session)
+                times.append(((await heard).first - begin) * 1e3)
     times = times[prompts // 4 :]
     return {"first_event_p50_ms": _round(median(times)), "first_event_p95_ms": _round(percentile(times, 0.95))}
 
 
-async def _prompted(daemon: Daemon, prompts: int) -> list[float]:
-    times: list[float] = []
-    async with _client(daemon) as client:
-        session = await _session(client)
-        for _ in range(prompts):
-            async with _listening(client, session) as lines:
-                begin = time.monotonic()
-                heard = asyncio.create_task(_hear(lines))
-                await _say(client, session)
-                times.append(((await heard).first - begin) * 1e3)
-    return times
-
-
-def _streamed(home: Path, port: int, sessions: int, chunks: int) -> dict[str, Any]:
+def _streamed(home: Path, port: int, door: Door, sessions: int, chunks: int) -> dict[str, Any]:
     with _daemon(home, port) as daemon:
-        before, heard, after = asyncio.run(_all_at_once(daemon, sessions))
+        before, heard, after = asyncio.run(_all_at_once(daemon, door, sessions))
     return {
         **_delays(heard, chunks),
         "mb_a_session": _round((after - before) / sessions),
     }
 
 
-async def _all_at_once(daemon: Daemon, sessions: int) -> tuple[float, list[Heard], float]:
+async def _all_at_once(daemon: Daemon, door: Door, sessions: int) -> tuple[float, list[Heard], float]:
     async with _client(daemon) as client:
         # What talks to models is loaded with the first turn, once for all sessions.
-        await _turn(client, await _session(client))
-        ids = [await _session(client) for _ in range(sessions)]
+        await _turn(client, door, await _session(client, door))
+        ids = [await _session(client, door) for _ in range(sessions)]
         before = resident(daemon.process.pid)
-        heard = await asyncio.gather(*(_turn(client, session) for session in ids))
+        heard = await asyncio.gather(*(_turn(client, door, session) for session in ids))
         return before, list(heard), resident(daemon.process.pid)
 
 
-async def _turn(client: httpx.AsyncClient, session: str) -> Heard:
-    async with _listening(client, session) as lines:
+async def _turn(client: httpx.AsyncClient, door: Door, session: str) -> Heard:
+    async with _listening(client, door, session) as lines:
         heard = asyncio.create_task(_hear(lines))
-        await _say(client, session)
+        await _say(client, door, session)
         return await heard
 
 
@@ -145,7 +203,7 @@ async def _relayed(port: int, streams: int, chunks: int) -> dict[str, Any]:
         async with client.stream("POST", "/relay") as answer:
             return await _hear(_lines(answer))
 
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=_PATIENCE, limits=_LIMITS) as client:
+    async with _bare(port) as client:
         await listen(client)
         return _delays(await asyncio.gather(*(listen(client) for _ in range(streams))), chunks)
 
@@ -183,18 +241,25 @@ def _client(daemon: Daemon) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=daemon.url, headers=headers, timeout=_PATIENCE, limits=_LIMITS)
 
 
-async def _session(client: httpx.AsyncClient) -> str:
-    answer = await client.post("/v1/sessions", json={"agent": "assistant"})
-    return answer.raise_for_status().json()["id"]
+def _bare(port: int) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=_PATIENCE, limits=_LIMITS)
 
 
-async def _say(client: httpx.AsyncClient, session: str) -> None:
-    (await client.post(f"/v1/sessions/{session}/turns", json={"text": "Go on."})).raise_for_status()
+async def _session(client: httpx.AsyncClient, door: Door) -> str:
+    if door.create is None:
+        return ""
+    path, body = door.create
+    return (await client.post(path, json=body)).raise_for_status().json()[door.id]
+
+
+async def _say(client: httpx.AsyncClient, door: Door, session: str) -> None:
+    path, body = door.say
+    (await client.post(path.format(session), json=body)).raise_for_status()
 
 
 @asynccontextmanager
-async def _listening(client: httpx.AsyncClient, session: str) -> AsyncGenerator[AsyncGenerator[bytes]]:
-    async with client.stream("GET", f"/v1/sessions/{session}/events") as answer:
+async def _listening(client: httpx.AsyncClient, door: Door, session: str) -> AsyncGenerator[AsyncGenerator[bytes]]:
+    async with client.stream("GET", door.events.format(session)) as answer:
         answer.raise_for_status()
         lines = _lines(answer)
         # The stream has begun: what is said from now on is heard.

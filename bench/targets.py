@@ -10,10 +10,10 @@ from bench.extraction import HALVES
 Results = Mapping[str, Mapping[str, Any]]
 
 _RECALL = (
-    ("locomo", "R@10", 0.74),
+    ("locomo", "R@10", 0.769),
     ("locomo", "R@20", 0.81),
-    ("longmemeval", "all@5", 0.64),
-    ("beam", "R@10", 0.55),
+    ("longmemeval", "all@5", 0.69),
+    ("beam", "R@10", 0.615),
     ("own-chinese", "R@10", 0.9),
 )
 _MAIN = {"longmemeval": "all@5"}
@@ -26,10 +26,12 @@ _CONTEXTUAL = {"own-english": 0.9, "locomo": 0.8, "beam": 0.64}
 
 
 class Judged(NamedTuple):
+    """`met` None: what it takes was not there to be measured."""
+
     target: str
     wanted: str
     measured: str
-    met: bool
+    met: bool | None
 
 
 def judged(results: Results) -> Iterator[Judged]:
@@ -45,6 +47,7 @@ def judged(results: Results) -> Iterator[Judged]:
     yield from _scale(results)
     yield from _small(results)
     yield from _learning(results)
+    yield from _poisoning(results)
     yield from _daemon(results)
     yield from _console(results)
     yield from _peers(results)
@@ -107,15 +110,19 @@ def _agent(results: Results) -> Iterator[Judged]:
 
 def _sessions(results: Results) -> Iterator[Judged]:
     for row in results.get("sessions", {}).get("results", []):
-        if "first_event_p50_ms" in row:
-            yield _at_most("first event after a prompt, milliseconds, median", 30, row["first_event_p50_ms"])
+        if "first_event_p50_ms" in row and row["way"].startswith("daemon"):
+            yield _at_most(f"{row['way']}: ms to the first event after a prompt, median", 30, row["first_event_p50_ms"])
         if "mb_a_session" in row:
             yield _at_most(f"{row['way']}: events that are missing", 0, row["missing"])
             yield _at_most(f"{row['way']}: milliseconds that an event is late, 95th of 100", 150, row["delay_p95_ms"])
             yield _at_most(f"{row['way']}: MB a session", 4, row["mb_a_session"])
-    for row in results.get("sessions", {}).get("greetings", []):
-        if row["agent"] != "commonplace acp":
-            yield _at_most(f"greeting of `commonplace acp` against {row['agent']}", 0.4, row["ours_to_this"])
+    greetings = {row["agent"]: row for row in results.get("sessions", {}).get("greetings", [])}
+    for agent in ("qwen-code", "gemini-cli") if greetings else ():
+        target = f"greeting of `commonplace acp` against {agent}"
+        if agent in greetings:
+            yield _at_most(target, 0.4, greetings[agent]["ours_to_this"])
+        else:
+            yield Judged(target, "≤ 0.4", "not measured", None)
 
 
 def _channels(results: Results) -> Iterator[Judged]:
@@ -210,6 +217,16 @@ def _learning(results: Results) -> Iterator[Judged]:
         yield _at_most("remember by rules, end to end, p95 ms", 50, found["remember"]["p95_ms"])
         for one in found["extraction"]:
             yield _at_most(f"extraction, ms added to `{one['request']}`", 5, one["added_ms"])
+
+
+def _poisoning(results: Results) -> Iterator[Judged]:
+    """On the set that nobody has seen who worked on the rules or the model."""
+    for row in results.get("poisoning", {}).get("results", []):
+        if row["learned from"] == "no" and row["language"] == "both":
+            where = f"poisoning, {row['set']}"
+            yield _at_least(f"{where}: attacks labelled untrusted", row["attacks"], row["labelled untrusted"])
+            yield _at_least(f"{where}: attacks recognised", 0.75, row["recognised"])
+            yield _at_most(f"{where}: look-alikes held by mistake", 0.04, row["held by mistake"])
 
 
 def _daemon(results: Results) -> Iterator[Judged]:

@@ -45,5 +45,13 @@ def test_a_fault_whose_text_is_gone_or_stands_there_twice_is_no_fault(tmp_path: 
 def test_there_are_faults_in_every_part_of_the_house() -> None:
     parts = {Path(fault.path).parts[2] for fault in MUTANTS.read_table()}
 
-    expected = "stores service memory guard jobs importing knowledge markdown doors server sdk cli console values"
+    expected = "stores service memory guard jobs importing knowledge markdown doors server sdk cli console values agent channels"
     assert parts >= set(expected.split())
+
+
+def test_there_are_faults_in_the_sessions_the_rooms_the_schedules_the_runs_and_their_files() -> None:
+    paths = {fault.path.removeprefix("src/commonplace/") for fault in MUTANTS.read_table()}
+    places = "channels/ service/history agent/live_session doors/qwen/session service/runs service/artifacts"
+
+    for place in (*places.split(), "service/schedules", "values/schedule", "service/quarantine_reach"):
+        assert any(path.startswith(place) for path in paths), place

@@ -1,14 +1,17 @@
 """Sessions that others have open, in the browser: seen live, spoken in, voted on, by whoever may."""
 
+import json
 import socket
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any, Self
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.console.chat_page import begun, call, folder_of, opened, played, say, turns
 from tests.console.conftest import MODEL, Memory, Visit
+from tests.doors.acp.editor_process import Editor
 
 from commonplace.testing.daemon import Daemon, running_daemon
 from commonplace.testing.vendor import Vendor, stream
@@ -27,7 +30,10 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, vendor: Vendor) -> Generato
         "COMMONPLACE_AGENT_ROOTS": str(tmp_path_factory.getbasetemp()),
         "COMMONPLACE_AGENT_PERMISSION_POLICY": "consensus",
     }
-    with running_daemon(tmp_path_factory.mktemp("together") / "home", env=env, patience=50.0) as begun_daemon:
+    folder = tmp_path_factory.mktemp("together")
+    (folder / "shop").mkdir()
+    place = str(folder / "shop")
+    with running_daemon(folder / "home", "--workspace", place, env=env, patience=50.0) as begun_daemon:
         yield begun_daemon
 
 
@@ -44,19 +50,67 @@ def speak(memory: Memory, secret: str, session: str, text: str) -> None:
     httpx.post(f"{memory.url}/v1/sessions/{session}/turns", json=body, headers=headers, timeout=60).raise_for_status()
 
 
+def _texts(editor: Editor) -> str:
+    """What the agent said."""
+    updates = [update for update in editor.updates if update is not None]
+    return "".join(one["content"]["text"] for one in updates if one["sessionUpdate"] == "agent_message_chunk")
+
+
+class SessionProgram:
+    """A program of the session door, attached to a session of its own for as long as it is entered."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._http = httpx.Client(base_url=memory.url, headers={"Authorization": f"Bearer {memory.secret}"}, timeout=60)
+        attached = self.post("/session", {"sessionScope": "thread"})
+        self.session: str = attached["sessionId"]
+        self._http.headers["X-Qwen-Client-Id"] = attached["clientId"]
+        self.post(f"/session/{self.session}/model", {"modelId": MODEL})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        answer = self._http.post(path, json=body).raise_for_status()
+        return answer.json() if answer.content else None
+
+    def prompt(self, text: str) -> None:
+        self.post(f"/session/{self.session}/prompt", {"prompt": [{"type": "text", "text": text}]})
+
+    def heard(self, *, until: int) -> list[dict[str, Any]]:
+        """What was told from the first event on, up to the end of so many turns."""
+        events: list[dict[str, Any]] = []
+        headers = {"Last-Event-ID": "0"}
+        with self._http.stream("GET", f"/session/{self.session}/events", headers=headers) as answer:
+            for line in answer.iter_lines():
+                if line.startswith("data: "):
+                    events.append(json.loads(line.removeprefix("data: ")))
+                if sum(event["type"] == "turn_complete" for event in events) == until:
+                    break
+        return events
+
+
 def test_what_an_editor_has_open_is_listed_live_and_its_question_answered_from_the_list(
-    page: Page, memory: Memory, vendor: Vendor, tmp_path: Path, shots: Callable[[Page, str], list[Path]]
+    visit: Visit, memory: Memory, vendor: Vendor, tmp_path: Path, shots: Callable[[Page, str], list[Path]]
 ) -> None:
+    # Only the operator's editor works in the folder that it has open.
+    operator, page = memory.daemon.token, visit(memory.daemon.token)
     played(vendor, stream("Let me see.", calls=(WRITE,)), stream("Written."))
     page.goto("/#/sessions")
     expect(page.locator(".page-sessions[data-ready]")).to_be_visible()
     live = page.locator(".live-sessions")
     expect(live).to_be_hidden()
 
-    session = begun(
-        memory, title="Release notes", folder=folder_of(tmp_path), source="acp", workspace="web", shared=True
-    )
-    speak(memory, memory.secret, session, "Write it down")
+    editor = Editor(tmp_path, "--url", memory.url, COMMONPLACE_TOKEN=operator)
+    editor.call("initialize", protocolVersion=1)
+    session = editor.call("session/new", cwd=folder_of(tmp_path), mcpServers=[])["result"]["sessionId"]
+    editor.call("session/set_config_option", sessionId=session, configId="model", value=MODEL)
+    with memory.daemon.client() as client:
+        client.patch(f"/v1/sessions/{session}", json={"title": "Release notes"}).raise_for_status()
+    question = editor.call("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Write it down"}])
+    assert question.get("method") == "session/request_permission", (question, editor.updates)
 
     row = live.locator("li.live-session")
     expect(row.locator(".live-title")).to_have_text("Release notes")
@@ -71,9 +125,14 @@ def test_what_an_editor_has_open_is_listed_live_and_its_question_answered_from_t
     expect(page.locator(".recent li").first).to_contain_text("waits for an answer")
     page.goto("/#/sessions")
     row.get_by_role("button", name="Allow once").click()
-    # Nobody has it open, and it does nothing any more.
-    expect(live).to_be_hidden()
     expect(badge).to_have_count(0)
+    expect(row.locator(".permission")).to_have_count(0)
+    ended = editor.read()
+    # Nobody has it open, and it does nothing any more.
+    assert editor.leave() == 0
+    expect(live).to_be_hidden()
+    assert ended["result"]["stopReason"] == "end_turn"
+    assert _texts(editor) == "Let me see.Written."
     assert (tmp_path / "work" / "notes.md").read_text() == "Tuesdays\n"
 
 
@@ -123,12 +182,14 @@ def test_the_mode_is_set_for_everybody_the_queue_survives_a_reload_and_a_cancel_
     page: Page, visit: Visit, memory: Memory, vendor: Vendor, tmp_path: Path
 ) -> None:
     played(vendor, stream("Let me see.", calls=(WRITE,)), stream("Then not."), stream("Later."))
-    session = begun(memory, folder=folder_of(tmp_path), workspace="web", shared=True, source="qwen")
+    program = SessionProgram(memory)
+    session = program.session
+    memory.client.patch(f"/v1/sessions/{session}", json={"shared": True}).raise_for_status()
     bob = person(memory, "bob")
     his = visit(bob, language="zh", size="narrow")
     his.goto(f"/#/chat/{session}")
     opened(page, session)
-    speak(memory, memory.secret, session, "Write it down")
+    program.prompt("Write it down")
     speak(memory, bob, session, "Later, please")
 
     expect(turns(page).nth(1)).to_have_attribute("data-state", "waiting")
@@ -143,7 +204,12 @@ def test_the_mode_is_set_for_everybody_the_queue_survives_a_reload_and_a_cancel_
     expect(page.locator(".permission[data-state=answered]")).to_contain_text("Cancelled:")
     expect(turns(page).nth(0).locator(".reply").last).to_have_text("Then not.")
     expect(turns(page).nth(1).locator(".reply")).to_have_text("Later.")
-    assert not (tmp_path / "work" / "notes.md").exists()
+    with program:
+        heard = program.heard(until=2)
+    assert [event["data"]["stopReason"] for event in heard if event["type"] == "turn_complete"] == ["end_turn"] * 2
+    [resolved] = [event["data"] for event in heard if event["type"] == "permission_resolved"]
+    assert resolved["outcome"] == {"outcome": "cancelled"}
+    assert {"approval_mode_changed", "pending_prompt_added"} <= {event["type"] for event in heard}
 
 
 @pytest.mark.allow_errors

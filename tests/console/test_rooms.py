@@ -67,6 +67,18 @@ def test_what_one_says_the_other_hears_and_the_agent_answers_both(both: tuple[Pa
     expect(ana.locator(".room-memory li")).to_have_text(["we ship on Fridays — ana Edit Forget"])
 
 
+def test_the_others_see_who_writes_until_it_is_said(both: tuple[Page, Page]) -> None:
+    ana, bob = both
+
+    ana.get_by_label("What you say").press_sequentially("We ship")
+    expect(bob.get_by_text("ana writes…")).to_be_visible()
+    expect(ana.get_by_text("ana writes…")).to_be_hidden()
+    ana.keyboard.press("Enter")
+
+    expect(messages(bob)).to_have_count(1)
+    expect(bob.get_by_text("ana writes…")).to_be_hidden()
+
+
 def test_a_line_that_a_room_remembers_is_corrected_in_the_browser(both: tuple[Page, Page]) -> None:
     _, bob = both
     say(bob, "/remember we ship on Fridays")

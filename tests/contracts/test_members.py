@@ -12,6 +12,7 @@ from commonplace.testing.drafts import Drafting
 from commonplace.values.event import News
 from commonplace.values.member import Member, SessionClaim
 from commonplace.values.scope import DEFAULT_TENANT, Scope
+from commonplace.values.session import Session
 
 pytestmark = pytest.mark.anyio
 
@@ -68,6 +69,23 @@ async def test_a_member_writes_and_reads_until_it_is_removed(store: Store) -> No
     assert await store.members.among(T, "bo", [S1]) == frozenset()
     with pytest.raises(ScopeTaken):
         await store.journal.note(claim("bo"))
+
+
+async def test_the_memory_of_an_agents_session_is_whose_the_session_is_whoever_writes_first(store: Store) -> None:
+    session = Session(id="s1", owner="ana", agent="assistant", created_at=NOW, updated_at=NOW)
+    await store.history.create_session(T, session, Entries())
+
+    free = await store.members.among(T, "bo", [S1])
+    with pytest.raises(ScopeTaken):
+        await store.journal.note(claim("bo"))
+    await store.journal.note(claim("local", strict=False))
+
+    assert free == frozenset()
+    assert await store.members.among(T, "ana", [S1]) == {S1}
+    assert [(one.subject, one.owner) for one in await store.members.members(T, S1)] == [("ana", True)]
+    # Of another session, or another tenant, nothing was said.
+    assert await store.members.among(T, "bo", [S10]) == {S10}
+    assert await store.members.among(OTHER, "bo", [S1]) == {S1}
 
 
 async def test_a_session_whose_name_begins_with_anothers_is_another(store: Store) -> None:

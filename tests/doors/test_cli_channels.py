@@ -1,6 +1,7 @@
 """Channels by the command, over a daemon."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,17 @@ def test_an_admin_is_shown_how_a_channel_is_set_and_who_waits(cli: Any, tmp_path
     )
     assert shown["waits"] == f"cleo\tcleo\t{waiting['code']}"
     assert "waits" not in after.out
+
+
+def test_the_rooms_of_others_are_shown_to_an_admin_who_asks(cli: Any) -> None:
+    cli("channel", "chat", "releases", stdin="")
+    key = cli.json("key", "create", "bo", "--role", "admin", "--user", "bo")["secret"]
+    bo = replace(cli, env={**cli.env, "COMMONPLACE_TOKEN": key})
+
+    own = bo.json("channel", "show", "terminal")["rooms"]
+    whole = bo.json("channel", "show", "terminal", "--everyone")["rooms"]
+
+    assert (own, [room["chat"] for room in whole]) == ([], ["releases"])
 
 
 def test_what_is_given_by_name_is_refused_by_a_kind_that_does_not_know_it(cli: Any) -> None:

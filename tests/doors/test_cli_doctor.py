@@ -163,3 +163,16 @@ def test_the_doctor_says_whether_the_hosted_agent_is_there(cli: Any, monkeypatch
         "ok",
         "warning",
     ]
+
+
+def test_the_doctor_says_if_nobody_knows_what_the_language_model_costs(
+    cli: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = cli("doctor", "--json")
+    monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "openai:mine")
+    monkeypatch.setenv("COMMONPLACE_LLM_BASE_URL", "http://127.0.0.1:1/v1")
+    unknown = cli("doctor", "--json")
+    monkeypatch.setenv("COMMONPLACE_LLM_PRICES", "mine=0/0")
+    known = cli("doctor", "--json")
+
+    assert [severities(ran)["model"] for ran in (without, unknown, known)] == ["ok", "warning", "ok"]

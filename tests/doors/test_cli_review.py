@@ -1,6 +1,8 @@
 """`commonplace review` and `commonplace rollback`, over a store and over a daemon."""
 
 import asyncio
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,3 +176,20 @@ def test_an_import_counts_and_names_what_it_put_in_quarantine_and_the_sentence(c
     assert "bad.md" in ran.err
     assert ATTACK in ran.err
     assert "1 record in quarantine" in ran.err
+
+
+@pytest.mark.parametrize("cli", ["url"], indirect=True)
+def test_a_reader_is_shown_that_a_text_waits_and_why_and_not_what_it_says(cli: Any) -> None:
+    id = cli.json("put", ATTACK, "--source", "web", "-s", "workspace:web")["id"]
+    secret = cli.json("key", "create", "rex", "--role", "reader", "--user", "rex")["secret"]
+    rex = replace(cli, env={**cli.env, "COMMONPLACE_TOKEN": secret})
+
+    shown = rex("show", id)
+    record = rex.json("show", id)
+    listed = rex.json("list", "-s", "workspace:web", "--state", "demoted")
+
+    assert record["quarantine"]["reasons"] == ["injection"]
+    assert "injection" in shown.out
+    assert ATTACK in cli.json("show", id)["text"]
+    for said in (shown.out, json.dumps(record), json.dumps(listed)):
+        assert ATTACK not in said

@@ -1,6 +1,7 @@
 """Quarantine is never silent: every door says so in the answer to a write, and why."""
 
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +123,128 @@ async def test_the_governed_door_says_so_and_is_as_it_was_otherwise(http: httpx.
     assert not {"quarantined", "quarantine"} & good.keys()
     assert (bad["stored"], bad["quarantined"]) == (True, True)
     assert is_told(bad["quarantine"])
+
+
+# ---- who reads it
+
+
+SAYS = "approve the refund"
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A quarantined text of ana's in a workspace, one of hers in her own scope, and the keys of several persons."""
+
+    running: InProcess
+    secrets: dict[str, str]
+    shared: str
+    own: str
+
+    async def ask(self, who: str, path: str, **more: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.secrets[who]}"}
+        return await self.running.stranger.request(more.pop("method", "GET"), path, headers=headers, **more)
+
+    def reads(self, id: str) -> tuple[str, ...]:
+        """Every way to a text by its id, or among what was demoted."""
+        query = "scope=workspace:web&scope=user:ana" if id == self.own else "scope=workspace:web"
+        return (
+            f"/v1/records/{id}",
+            f"/v1/records/{id}?version=1",
+            f"/v1/records/{id}/versions",
+            f"/v1/records?state=demoted&{query}",
+            f"/v1/export?{query}",
+        )
+
+
+@pytest.fixture
+async def shelf(running: InProcess, http: httpx.AsyncClient) -> Shelf:
+    secrets = {"operator": TOKEN}
+    for name, role in {"ana": "writer", "rex": "reader", "wim": "writer", "rita": "reviewer", "ada": "admin"}.items():
+        body = {"name": name, "role": role, "user": name}
+        secrets[name] = (await http.post("/v1/keys", json=body)).json()["secret"]
+    ids: list[str] = []
+    for scope in ("workspace:web", "user:ana"):
+        body = {"text": TEXT, "source": "web", "scope": scope, "metadata": {"note": ATTACK}}
+        headers = {"Authorization": f"Bearer {secrets['ana']}"}
+        answer = await running.stranger.post("/v1/records", json=body, headers=headers)
+        ids.append(answer.json()["record"]["id"])
+    return Shelf(running, secrets, *ids)
+
+
+@pytest.mark.parametrize("who", ["rex", "wim"])
+async def test_somebody_else_is_told_that_it_is_in_quarantine_and_why_and_not_what_it_says(
+    shelf: Shelf, who: str
+) -> None:
+    *answers, export = [await shelf.ask(who, path) for path in shelf.reads(shelf.shared)]
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert not [answer.text for answer in (*answers, export) if SAYS in answer.text]
+    records = [answers[0].json(), answers[1].json(), answers[2].json()["versions"][0], answers[3].json()["records"][0]]
+    for record in records:
+        assert (record["text"], record["metadata"].keys(), "quarantined" in record["tags"]) == (
+            "",
+            {"quarantine"},
+            True,
+        )
+        assert (record["quarantine"]["reasons"], record["quarantine"]["sentence"]) == (["injection"], None)
+
+
+@pytest.mark.parametrize("who", ["ana", "rita", "ada", "operator"])
+async def test_whoever_wrote_it_and_whoever_decides_about_it_read_it(shelf: Shelf, who: str) -> None:
+    answers = [await shelf.ask(who, path) for path in shelf.reads(shelf.shared)]
+
+    assert not [answer.text[:200] for answer in answers if ATTACK not in answer.text]
+
+
+async def test_whoever_owns_the_scope_alone_reads_it_though_somebody_else_wrote_it(
+    shelf: Shelf, http: httpx.AsyncClient
+) -> None:
+    body = {"text": TEXT, "source": "web", "scope": "user:rex"}
+    id = (await http.post("/v1/records", json=body)).json()["record"]["id"]
+
+    assert ATTACK in (await shelf.ask("rex", f"/v1/records/{id}")).text
+    assert ATTACK in (await shelf.ask("ana", f"/v1/records/{shelf.own}")).text
+
+
+async def test_a_change_by_somebody_else_does_not_show_it_and_letting_it_out_does(shelf: Shelf) -> None:
+    path = f"/v1/records/{shelf.shared}"
+    changed = await shelf.ask("wim", path, method="PATCH", json={"importance": 7})
+    pinned = await shelf.ask("wim", f"{path}/pin", method="POST", json={})
+    edited = await shelf.ask("wim", path, method="PATCH", json={"text": "Never mind."})
+    versions = await shelf.ask("wim", f"{path}/versions")
+    await shelf.ask("wim", f"{path}/undo", method="POST", json={})
+    still = await shelf.ask("wim", path)
+    released = await shelf.ask("rita", f"/v1/review/{shelf.shared}/release", method="POST", json={"reason": "a quote"})
+
+    assert [answer.json()["text"] for answer in (changed, pinned, still)] == [""] * 3
+    assert edited.json()["text"] == "Never mind."
+    assert SAYS not in changed.text + pinned.text + versions.text + still.text
+    assert released.is_success
+    assert ATTACK in (await shelf.ask("rex", path)).text
+
+
+async def test_the_sdk_reads_it_as_the_door_gives_it(shelf: Shelf) -> None:
+    texts: list[str] = []
+    for who in ("rex", "ana"):
+        transport = httpx.ASGITransport(app=shelf.running.app, client=("127.0.0.1", 50_000))
+        async with AsyncClient("http://127.0.0.1:4170", shelf.secrets[who], transport=transport) as client:
+            record = await client.get(shelf.shared)
+            [version] = await client.history(shelf.shared)
+            [listed] = (await client.list(scopes="workspace:web", states=["demoted"])).records
+            assert record.quarantine is not None
+            assert record.quarantine.reasons == ("injection",)
+            texts += [record.text, version.text, listed.text]
+
+    assert texts == ["", "", "", TEXT, TEXT, TEXT]
+
+
+async def test_a_finding_in_quarantine_is_read_by_reviewers_alone(shelf: Shelf) -> None:
+    space = {"scope": "project", "project": "web", "namespace": "n"}
+    space_id = (await shelf.ask("ana", "/v1/knowledge/spaces", method="POST", json=space)).json()["id"]
+    finding = {"space": space_id, "title": "Refunds", "summary": TEXT, "task_family": "r", "subject": "s"}
+    id = (await shelf.ask("ana", "/v1/knowledge/items", method="POST", json=finding)).json()["id"]
+
+    reader, reviewer = [await shelf.ask(who, f"/v1/knowledge/items/{id}") for who in ("rex", "rita")]
+
+    assert (reader.status_code, reader.json()["status"], SAYS in reader.text) == (200, "quarantined", False)
+    assert SAYS in reviewer.text

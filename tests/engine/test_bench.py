@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from bench import console, install, learning, report, routing, runs
+from bench import console, install, learning, report, routing, runs, sessions
 from bench.__main__ import main
 from bench.counting import gain, means, of_sessions, of_turns, share
 from bench.machine import ROOT, describe, keep, percentile
@@ -255,6 +255,31 @@ def test_the_report_names_what_is_missed(tmp_path: Path):
     assert "`python -m bench recall`" in page
 
 
+def test_a_set_that_the_guard_has_learned_from_promises_nothing_and_another_does(tmp_path: Path):
+    row = {"set": "seen", "learned from": "yes", "language": "both", "attacks": 200, "labelled untrusted": 200}
+    row |= {"recognised": 0.5, "look-alikes": 200, "held by mistake": 0.5}
+    held = {**row, "set": "heldback", "learned from": "no", "recognised": 0.74, "held by mistake": 0.04}
+    made = {"command": "python -m bench poisoning", "machine": describe()}
+    keep("poisoning", {"results": [row, held, {**held, "language": "zh"}], **made}, tmp_path)
+
+    judgements = [*judged(report.kept(tmp_path))]
+
+    assert [(one.wanted, one.met) for one in judgements] == [("≥ 200", True), ("≥ 0.75", False), ("≤ 0.04", True)]
+
+
+def test_recall_is_held_against_what_it_was(tmp_path: Path):
+    wanted = {"locomo": ("R@10", 0.769), "longmemeval": ("all@5", 0.69), "beam": ("R@10", 0.615)}
+    found = [
+        {"set": name, "mode": "hybrid", "questions": 2, "figures": {"R@20": 0.9, figure: least - 0.001}}
+        for name, (figure, least) in wanted.items()
+    ]
+    keep("recall-sqlite", {"store": "sqlite", "embedder": "static", "results": found}, tmp_path)
+
+    missed = {one.target: one.wanted for one in judged(report.kept(tmp_path)) if not one.met}
+
+    assert missed == {f"{name} {figure}": f"≥ {least}" for name, (figure, least) in wanted.items()}
+
+
 def test_every_request_that_routing_is_measured_with_is_answered(tmp_path: Path):
     rows = asyncio.run(routing.measure(tmp_path / "home", times=1))
 
@@ -281,6 +306,32 @@ def test_the_page_on_poisoning_has_the_figures_that_were_measured():
     assert all(row["labelled untrusted"] == row["attacks"] for row in rows)
     assert "recognises **{} in 100 attacks, and holds {} in 100 look-alikes**".format(*strange) in page
     assert f"it recognises {min(recognised)} to {max(recognised)} in 100 and holds at most {max(held)}," in page
+
+
+def test_sessions_are_measured_at_both_doors_beside_a_bare_application() -> None:
+    rows = sessions.measure(sessions=2, chunks=3, prompts=4)
+
+    ways = [row["way"] for row in rows]
+    assert ways == [
+        "daemon, one session, /v1",
+        "daemon, one session, /session",
+        "bare FastAPI echo",
+        "daemon, 2 sessions, /v1",
+        "daemon, 2 sessions, /session",
+        "bare relay, 2 streams",
+    ]
+    assert all(row["first_event_p50_ms"] > 0 for row in rows[:3])
+    assert [(row["events"], row["missing"]) for row in rows[3:]] == [(6, 0)] * 3
+
+
+def test_a_greeting_that_nothing_was_compared_with_is_not_measured_and_says_so() -> None:
+    alone = {"sessions": {"greetings": [{"agent": "commonplace acp", "initialize_ms": 90.0, "ours_to_this": 1.0}]}}
+    beside = {"sessions": {"greetings": [{"agent": "qwen-code", "ours_to_this": 0.2}]}}
+
+    assert [one.met for one in judged(alone)] == [None, None]
+    assert [row["met"] for row in report.rows_of_targets(alone)] == ["**not measured**"] * 2
+    assert [one.met for one in judged(beside)] == [True, None]
+    assert "COMMONPLACE_PUBLISHED" in sessions.LEFT_OUT
 
 
 def test_a_run_is_measured_to_its_last_event_and_its_state_does_not_grow(tmp_path: Path) -> None:

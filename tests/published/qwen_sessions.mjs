@@ -1,6 +1,6 @@
 // What qwen-code's published client does with sessions of the agent, one call after another. Says as JSON what came of it.
 //
-// node qwen_sessions.mjs <address of the daemon> first|again [<session>]; two persons' keys are in ANA and BO.
+// node qwen_sessions.mjs <address of the daemon> first|again|many [<session>]; two persons' keys are in ANA and BO.
 
 import assert from "node:assert/strict";
 import {
@@ -12,7 +12,8 @@ import {
 } from "@qwen-code/sdk/daemon";
 
 const [baseUrl, stage, before] = process.argv.slice(2);
-const open = (token) => new DaemonClient({ baseUrl, token, fetchTimeoutMs: 20_000, maxPendingPromptsPerSession: null });
+const PATIENCE = stage === "many" ? 90_000 : 20_000;
+const open = (token) => new DaemonClient({ baseUrl, token, fetchTimeoutMs: PATIENCE, maxPendingPromptsPerSession: null });
 const [ana, bo] = [open(process.env.ANA), open(process.env.BO)];
 const said = (text) => ({ prompt: [{ type: "text", text }] });
 
@@ -45,7 +46,7 @@ function hear(session, options, listen = (more) => session.events(more)) {
   })();
   const until = (holds) =>
     new Promise((resolve, reject) => {
-      const late = setTimeout(() => reject(new Error(`Only heard ${heard.map((one) => one.type)}`)), 20_000);
+      const late = setTimeout(() => reject(new Error(`Only heard ${heard.map((one) => one.type)}`)), PATIENCE);
       const look = () => {
         const found = heard.filter(holds);
         if (!found.length) return;
@@ -190,5 +191,32 @@ async function later() {
   return { lost, closed, replay: texts(replay), mode: session.state.modes.currentModeId, text: texts(events.heard), removed };
 }
 
-console.log(JSON.stringify(await (stage === "first" ? first() : later())));
+// Fifty at once, each heard from its beginning to the end of its turn.
+async function many() {
+  const { workspaceCwd } = await ana.capabilities();
+  const begin = () => DaemonSessionClient.createOrAttach(ana, { workspaceCwd, sessionScope: "thread" });
+  const sessions = await Promise.all(Array.from({ length: 50 }, begin));
+  const talks = sessions.map(async (session, number) => {
+    const events = hear(session, { lastEventId: 0 });
+    const ticket = await session.submitPrompt(said(`Number ${number}`));
+    await events.until(over(ticket));
+    await events.close();
+    const own = events.heard.filter((event) => event.id);
+    const { text } = own[0].data.update.content;
+    const isWhole = own.every((event, place) => event.id === place + 1 && event.data.sessionId === session.sessionId);
+    return { said: text === `Number ${number}`, heard: texts(own), isWhole };
+  });
+  const heard = await Promise.all(talks);
+  await Promise.all(sessions.map((session) => session.close()));
+  const left = await ana.listWorkspaceSessions(workspaceCwd);
+  return {
+    sessions: new Set(sessions.map((session) => session.sessionId)).size,
+    own: heard.filter((one) => one.said && one.isWhole).length,
+    texts: [...new Set(heard.map((one) => one.heard))],
+    clients: left.reduce((sum, one) => sum + one.clientCount, 0),
+  };
+}
+
+const stages = { first, again: later, many };
+console.log(JSON.stringify(await stages[stage]()));
 process.exit(0);

@@ -81,6 +81,7 @@ class Program:
     prepare: Callable[[Path, str, Path], dict[str, str]]
     shell: Callable[[str], str]
     search: str = '@@CALL ~memory_search {"query": "garden gate"}@@'
+    asks_for_memory: bool = True
 
 
 def write(path: Path, text: str) -> None:
@@ -128,7 +129,11 @@ PROGRAMS = {
         f"@@CALL tool_call {json.dumps(SEARCH_OF_QWEN)}@@",
     ),
     "codex": Program(
-        native_codex, prepare_codex, lambda command: f"@@CALL exec_command {json.dumps({'cmd': command})}@@"
+        native_codex,
+        prepare_codex,
+        lambda command: f"@@CALL exec_command {json.dumps({'cmd': command})}@@",
+        # It calls what says of itself that it destroys nothing unasked, as our own agent does.
+        asks_for_memory=False,
     ),
     "kimi": Program(
         lambda published: (published.program("kimi"), "acp"),
@@ -295,7 +300,7 @@ async def test_after_a_restart_the_agent_knows_what_was_said(host: Host, model: 
     )
 
 
-async def test_it_uses_our_memory_with_permission(host: Host, model: ModelServer) -> None:
+async def test_it_uses_our_memory_and_asks_before_if_it_asks_for_such_tools(host: Host, model: ModelServer) -> None:
     await host.memory.put("The garden gate is green.", scope="workspace:web")
     session = await host.session()
 
@@ -306,6 +311,9 @@ async def test_it_uses_our_memory_with_permission(host: Host, model: ModelServer
             events += await host.turn(session, host.program.search)
 
     assert of(events, TurnEnded)
+    requests = [event.request for event in of(events, PermissionAsked)]
+    is_asked = any("memory_search" in f"{request.title} {request.rule} {request.arguments}" for request in requests)
+    assert is_asked == host.program.asks_for_memory, requests
     answers = [event.text for event in of(events, ToolEnded)]
     assert any("garden gate is green" in text for text in answers), (answers, model.requests[-1].get("tools"))
 
@@ -318,6 +326,29 @@ async def test_nothing_of_it_is_left_when_the_session_is_let_go(host: Host) -> N
     await host.sessions.let_go(WHO.tenant, session.id)
 
     await until(lambda: not working_in(host.folder), seconds=20)
+
+
+@pytest.mark.timeout(180)
+async def test_the_wrapper_that_npm_puts_on_the_path_works_as_well_and_nothing_of_it_is_left(
+    published: Published, model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It starts the native program and does not end with its own input; what it started does not end with it.
+    wrapper = Program(lambda published: (published.program("codex-acp"),), prepare_codex, PROGRAMS["codex"].shell)
+    async with hosted(wrapper, published, model, tmp_path, monkeypatch) as host:
+        session = await host.session()
+        made = host.folder / "made"
+        events = await host.turn(session, f"please {wrapper.shell(f'touch {made}')}")
+        began = working_in(host.folder)
+
+        await host.sessions.let_go(WHO.tenant, session.id)
+
+        await until(lambda: not working_in(host.folder), seconds=20)
+        await until(lambda: not any(is_running(pid) for pid in began), seconds=20)
+
+    assert len(of(events, PermissionAsked)) == 1
+    assert made.exists()
+    # The wrapper, what it wraps, and who watches over both.
+    assert len(began) >= 2
 
 
 def working_in(folder: Path) -> list[int]:

@@ -111,3 +111,20 @@ def test_the_client_of_npm_talks_votes_waits_and_goes_on_after_a_restart(publish
     assert again["replay"].startswith("Good morning.Written.Written, too.")
     assert (again["mode"], again["text"]) == ("plan", "Next.")
     assert again["removed"] == {"removed": [first["session"]], "notFound": [], "errors": []}
+
+
+@pytest.mark.timeout(240)
+def test_fifty_sessions_of_the_client_of_npm_hear_all_of_their_own_at_once(
+    published: Published, tmp_path: Path
+) -> None:
+    web, folder = tmp_path / "web", tmp_path / "client"
+    for place in (web, folder):
+        place.mkdir()
+    with running_vendor() as vendor:
+        vendor.replies = [stream("One ", "two ", "three.")]
+        environment = settings(vendor.url, web)
+        with running_daemon(tmp_path / "home", "--workspace", str(web), env=environment) as daemon:
+            keys = {"ANA": key(daemon, "ana"), "BO": key(daemon, "bo")}
+            many = run(published, folder, daemon, keys, "many")
+
+    assert many == {"sessions": 50, "own": 50, "texts": ["One two three."], "clients": 0}

@@ -153,7 +153,7 @@ class Outfit:
         return self._parts.backends if of_room is None else (*self._parts.backends, of_room)
 
     def _context(self, live: LiveSession, prompt: Prompt) -> TurnContext:
-        session = live.session
+        session, reach = live.session, self._reach(live, prompt.who)
         return TurnContext(
             session=session.id,
             run=prompt.run,
@@ -162,8 +162,9 @@ class Outfit:
             speaker=prompt.who.subject,
             text=unmarked(prompt.text) if prompt.scheduled else prompt.text,
             at=prompt.at,
-            memory=self._parts.memory_of(self._reach(live, prompt.who)),
+            memory=self._parts.memory_of(reach),
             room=self._parts.rooms.scope(prompt.who.tenant, session.id, prompt.who),
+            overheard=reach.overheard,
         )
 
     def _reach(self, live: LiveSession, who: Principal) -> Principal:

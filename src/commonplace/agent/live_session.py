@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 MOST_WAITING: Final = 5
 STOP_SECONDS: Final = 2.0
-_TAIL_SECONDS: Final = 15.0
+TAIL_SECONDS: Final = 15.0
 _NOBODY_THERE: Final = "a scheduled turn has nobody to ask"
 
 
@@ -152,6 +152,8 @@ class LiveSession:
         self._tails: asyncio.Task[None] | None = None
         self.door = asyncio.Lock()
         """Held by whoever says something, so that what was said first is played first."""
+        self.is_stopped = False
+        """Nothing that is said from now on would be played."""
         self.prompt: Prompt | None = None
         self.used_at = asyncio.get_running_loop().time()
 
@@ -283,24 +285,38 @@ class LiveSession:
         while self.is_busy or (self._tails is not None and not self._tails.done()):
             await asyncio.wait({task for task in (self._work, self._tails) if task is not None and not task.done()})
 
-    async def aclose(self, *, forget: bool = False) -> None:
-        """Stop, after what the last turn leaves is kept; what waits is not played. `forget`: it leaves nothing behind."""
-        while self._waiting:
-            self.ring.publish(PromptWithdrawn(run=self._waiting.popleft().run, reason="session_closed"))
+    async def stop(self) -> None:
+        """End the turn that is played; what waits is not played. A second time it does nothing more."""
+        self.is_stopped = True
+        with suppress(TimeoutError):
+            # Who says something now is withdrawn with the others.
+            async with asyncio.timeout(STOP_SECONDS), self.door:
+                pass
+        waiting = tuple(self._waiting)
+        self._waiting.clear()
         self.mediator.close()
-        await self.cancel()
+        try:
+            await self.cancel()
+        finally:
+            # In the order in which they were said.
+            for prompt in waiting:
+                self.ring.publish(PromptWithdrawn(run=prompt.run, reason="session_closed"))
+
+    async def aclose(self, *, forget: bool = False, patience: float = TAIL_SECONDS) -> None:
+        """Stop, after what the last turn leaves is kept. `forget`: it leaves nothing behind. `patience`: seconds for each of what it leaves."""
+        await self.stop()
         if forget:
             self.farewell = None
         tasks = {task for task in (self._work, self._tails) if task is not None and not task.done()}
         if tasks:
-            _, late = await asyncio.wait(tasks, timeout=0 if forget else _TAIL_SECONDS)
+            _, late = await asyncio.wait(tasks, timeout=0 if forget else patience)
             for task in late:
                 task.cancel()
             if late:
                 await asyncio.wait(late, timeout=STOP_SECONDS)
         if self.farewell is not None:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_TAIL_SECONDS):
+                async with asyncio.timeout(patience):
                     await self.farewell()
         await self.mediator.settle()
         self.ring.close()

@@ -8,6 +8,7 @@ not begun when a process ended stands in its history as said and not answered: n
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -18,11 +19,11 @@ from typing import Final, Protocol
 
 from commonplace.agent.activity_watch import ActivityWatch
 from commonplace.agent.attendance import Attendance
-from commonplace.agent.live_session import LiveSession, PermissionParts, Player, Prompt
+from commonplace.agent.live_session import TAIL_SECONDS, LiveSession, PermissionParts, Player, Prompt
 from commonplace.agent.session_claims import SessionClaims
 from commonplace.agent.summary import Summary
 from commonplace.agent.supplies import SessionSupplies
-from commonplace.errors import Forbidden, InvalidText, NotFound
+from commonplace.errors import CommonplaceError, Forbidden, InvalidText, NotFound
 from commonplace.events.ring import Ring, RingEvent
 from commonplace.governance.access import require_role
 from commonplace.ports.clock import Clock
@@ -36,6 +37,7 @@ from commonplace.values.session import (
     MessagePage,
     Session,
     SessionChanges,
+    SessionEnding,
     SessionMessage,
     TooManySessions,
 )
@@ -51,11 +53,15 @@ from commonplace.values.turn_event import (
     TurnTicket,
 )
 
+LOGGER: Final = logging.getLogger("commonplace")
 MOST_SESSIONS: Final = 64
 LONGEST_PROMPT: Final = 1_000_000
 """Characters. What is longer belongs in a file of the workspace."""
 _PAGE: Final = 500
 _IDLE_SECONDS: Final = 1_800.0
+_BEHIND_SECONDS: Final = 300.0
+"""How long each thing that a session leaves may take if nobody waits for it."""
+_CLOSE_SECONDS: Final = 30.0
 _QUEUED: Final = "prompt_queued"
 _WITHDRAWN: Final = "prompt_withdrawn"
 _MODE: Final = "mode_changed"
@@ -125,6 +131,8 @@ class LiveSessions:
         self._live: dict[tuple[str, str], LiveSession] = {}
         self._leaving: dict[tuple[str, str], asyncio.Event] = {}
         self._opening = asyncio.Lock()
+        self._endings: set[asyncio.Task[None]] = set()
+        """Of sessions that end behind whoever let them go."""
 
     @property
     def in_use(self) -> tuple[str, ...]:
@@ -148,7 +156,13 @@ class LiveSessions:
         scheduled: ScheduledRun | None = None,
         run: str | None = None,
     ) -> TurnTicket:
-        """As `AgentClient.say`; `run` is the id of the turn, if it has one. Raises Forbidden: a reader listens, and says nothing."""
+        """
+        As `AgentClient.say`; `run` is the id of the turn, if it has one.
+
+        Raises:
+            Forbidden: a reader listens, and says nothing.
+            SessionEnding: it is let go just now.
+        """
         require_role(who, "writer")
         if not text.strip() or "\0" in text or _SURROGATE.search(text):
             raise InvalidText("There is nothing to say. Give a text without NUL characters and lone surrogates.")
@@ -163,6 +177,8 @@ class LiveSessions:
         run, schedule = (scheduled.run, scheduled.schedule) if scheduled else (run or new_id(now), None)
         prompt = Prompt(who=who, run=run, text=clean, at=now, model=model, scheduled=schedule)
         async with live.door:
+            if live.is_stopped:
+                raise SessionEnding
             live.require_room()
             await self._say_late(live, who)
             last = live.ring.position
@@ -322,6 +338,20 @@ class LiveSessions:
         """Stop a session that is archived; `forget`: that is deleted, and learns nothing more."""
         await self._close((tenant, id), forget=forget)
 
+    async def leave(self, tenant: str, id: str, *, seconds: float) -> None:
+        """
+        As `let_go`, behind whoever calls, and with time for a slow model to read what was said. It is stopped when this returns, and ended if that takes no longer than
+        so many `seconds`.
+        """
+        live = self._live.pop((tenant, id), None)
+        if live is None:
+            return
+        ending = asyncio.create_task(self._end_behind((tenant, id), live, self._note_leaving((tenant, id))))
+        self._endings.add(ending)
+        ending.add_done_callback(self._endings.discard)
+        await live.stop()
+        await asyncio.wait({ending}, timeout=seconds)
+
     async def release(self, tenant: str, id: str) -> None:
         """Let it go if nobody uses it. A turn that is played goes on, and the session is let go some time after it."""
         live = self._live.get((tenant, id))
@@ -356,10 +386,25 @@ class LiveSessions:
         await self._close(key, forget=True)
 
     async def aclose(self) -> None:
-        await asyncio.gather(*(self._close(key) for key in list(self._live)))
+        await asyncio.gather(*(self._close(key) for key in list(self._live)), self._end_all())
         if self._renewal is not None:
             self._renewal.cancel()
             await asyncio.wait({self._renewal})
+
+    async def _end_behind(self, key: tuple[str, str], live: LiveSession, end: asyncio.Event) -> None:
+        try:
+            await self._end(key, live, end, patience=_BEHIND_SECONDS)
+        except CommonplaceError as error:
+            LOGGER.warning("sessions", extra={"told": {"session": key[1], "code": error.code}})
+
+    async def _end_all(self) -> None:
+        """What ends behind others has as long as the end of the process may take."""
+        if self._endings:
+            _, late = await asyncio.wait(self._endings, timeout=_CLOSE_SECONDS)
+            for ending in late:
+                ending.cancel()
+            if late:
+                await asyncio.wait(late)
 
     # ---- sessions in use
 
@@ -422,11 +467,25 @@ class LiveSessions:
     async def _close(self, key: tuple[str, str], *, forget: bool = False) -> None:
         """Led until what it leaves behind is kept; whoever wants it meanwhile waits."""
         live = self._live.pop(key, None)
-        if live is None:
-            return
+        if live is not None:
+            await self._end(key, live, self._note_leaving(key), forget=forget)
+
+    def _note_leaving(self, key: tuple[str, str]) -> asyncio.Event:
+        """What whoever wants it meanwhile waits for."""
         end = self._leaving[key] = asyncio.Event()
+        return end
+
+    async def _end(
+        self,
+        key: tuple[str, str],
+        live: LiveSession,
+        end: asyncio.Event,
+        *,
+        forget: bool = False,
+        patience: float = TAIL_SECONDS,
+    ) -> None:
         try:
-            await live.aclose(forget=forget)
+            await live.aclose(forget=forget, patience=patience)
         finally:
             if self._claims is not None:
                 await self._claims.release(key)

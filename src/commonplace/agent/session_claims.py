@@ -12,7 +12,6 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from secrets import token_hex
 from typing import Final, Protocol
 
@@ -96,13 +95,8 @@ class SessionClaims:
         """How many sessions the other workers of this daemon lead."""
         if self.holder.socket is None:
             return 0
-        folder = Path(self.holder.socket).parent
-        holders = [
-            lease.holder
-            for lease in await self._leases.session_leases()
-            if lease.channel is None and lease.holder.process != self.holder.process
-        ]
-        return sum(holder.socket is not None and Path(holder.socket).parent == folder for holder in holders)
+        leases = await self._leases.session_leases()
+        return sum(lease.channel is None and lease.holder.is_beside(self.holder) for lease in leases)
 
     async def renew(self) -> list[tuple[str, str]]:
         """Hold on to all; answers those that are another process's by now, or gone."""
@@ -153,7 +147,9 @@ class SessionClaims:
         if lease.holder.url is None and lease.holder.socket is None:
             return SessionInUse()
         wait = (lease.expires_at - self._clock.now()).total_seconds()
-        return SessionElsewhere.of(lease, wait)
+        error = SessionElsewhere.of(lease, wait)
+        error.is_beside = lease.holder.is_beside(self.holder)
+        return error
 
 
 class WrittenHistory(Protocol):

@@ -14,6 +14,7 @@ from commonplace.channels.secrets import read_secret, without_secrets
 from commonplace.channels.speakers import channel_principal
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
 from commonplace.governance.access import require_role
+from commonplace.governance.work_folders import WorkFolders
 from commonplace.ports.channel import Channel, Outgoing
 from commonplace.ports.journal import Entries
 from commonplace.schedule.times import check_timing
@@ -21,7 +22,6 @@ from commonplace.service.desk import Desk
 from commonplace.values.channel import (
     LOCAL_KINDS,
     ChannelChanges,
-    ChannelKind,
     ChannelProfile,
     ChannelSender,
     ChannelSettings,
@@ -41,6 +41,7 @@ from commonplace.values.moment import new_id, utc
 from commonplace.values.platform import ConnectionEntry
 from commonplace.values.principal import Principal, check_person
 from commonplace.values.schedule import Timing, room_target
+from commonplace.values.scope import Scope
 from commonplace.values.usage import to_usd
 
 KINDS: Final = "kinds"
@@ -52,9 +53,11 @@ _TEST: Final = "This is a test of the channel: it reaches this room. 这是一�
 
 
 class ChannelAdmin:
-    def __init__(self, desk: Desk, host: ChannelHost) -> None:
+    def __init__(self, desk: Desk, host: ChannelHost, folders: WorkFolders | None = None) -> None:
+        """`folders` says where the tools of an agent may work, also in the sessions of a channel."""
         self._desk = desk
         self.host = host
+        self._folders = folders or WorkFolders()
 
     async def channels(self, who: Principal) -> list[ChannelStatus]:
         """Whoever may read knows which there are; how they are set, and what is wrong with them, is for admins."""
@@ -76,7 +79,7 @@ class ChannelAdmin:
     async def add(self, who: Principal, name: str, kind: str, settings: ChannelSettings) -> ChannelProfile:
         """
         Raises:
-            ChannelExists; InvalidInput: it cannot be so.
+            ChannelExists; InvalidInput: it cannot be so; FolderForbidden: its agent may not work there.
         """
         desk = self._desk
         async with desk.account(who, "channel.create") as account:
@@ -86,9 +89,9 @@ class ChannelAdmin:
                 raise InvalidInput(f"{KINDS} is the address of the kinds of channels. Choose another name.")
             if BUILT_IN.get(name, checked) != checked:
                 raise InvalidInput(f"{name} is the name of the channel of kind {BUILT_IN[name]}.")
-            self._check(who, checked, settings)
             now = utc(desk.clock.now())
             profile = ChannelProfile(name=check_channel_name(name), kind=checked, created_at=now, settings=settings)
+            await self._check(who, profile)
             details: dict[str, Json] = {"channel": name, "kind": checked}
             entries = Entries(audit=(account.row("ok", details=details),))
             await self.host.parts.store.put_channel(who.tenant, profile, entries, new=True)
@@ -106,7 +109,7 @@ class ChannelAdmin:
             profile = replace(before, settings=settings, enabled=changes.get("enabled", before.enabled))
             # What is only stopped needs nothing that may be gone meanwhile.
             if profile.enabled or settings != before.settings:
-                self._check(who, before.kind, settings, before.settings)
+                await self._check(who, profile, before.settings)
             details: dict[str, Json] = {"channel": name, "changed": [*sorted(changes)]}
             await self.host.parts.store.put_channel(
                 who.tenant, profile, Entries(audit=(account.row("ok", details=details),))
@@ -173,9 +176,10 @@ class ChannelAdmin:
 
     async def spending(self, who: Principal, name: str) -> list[RoomSpent]:
         """Each room of the channel, and what was spent in it."""
-        async with self._desk.account(who, "channel.spending"):
+        async with self._desk.account(who, "channel.spending") as account:
             _require(who)
             profile = await self.host.profile(who.tenant, name)
+            await account.note_read(everyone=True, channel=name)
             rooms = await self.host.parts.store.rooms(who.tenant, name)
             return [await self._spent(who.tenant, profile, room) for room in rooms]
 
@@ -286,12 +290,15 @@ class ChannelAdmin:
             await self.host.parts.store.remove_link(who.tenant, identity, Entries(audit=(row,)))
             account.noted = True
 
-    def _check(
-        self, who: Principal, kind: ChannelKind, settings: ChannelSettings, before: ChannelSettings | None = None
-    ) -> None:
+    async def _check(self, who: Principal, profile: ChannelProfile, before: ChannelSettings | None = None) -> None:
+        settings = profile.settings
         check_settings(settings)
         check_timing(Timing(zone=settings.zone or UTC, quiet=settings.quiet))
-        PLATFORMS[offered_kind(kind)].check(settings)
+        PLATFORMS[offered_kind(profile.kind)].check(settings)
+        if settings.folder is not None:
+            # Its sessions are the channel's, whoever sets it: what the operator alone may name is closed to those who talk there.
+            owner = channel_principal(who.tenant, profile)
+            await asyncio.to_thread(self._folders.require, owner, settings.folder)
         earlier = before or ChannelSettings()
         if (settings.options, settings.secrets) != (earlier.options, earlier.secrets) and not who.operator:
             # Whoever says where a secret is and which server gets it could have any that this machine holds.
@@ -308,7 +315,7 @@ class ChannelAdmin:
             return status
         connection = None if status.connection is None else replace(status.connection, error=None)
         leader = None if status.leader is None else ANOTHER
-        return replace(status, channel=_plain(profile), connection=connection, meaning=None, leader=leader)
+        return replace(status, channel=_plain(who, profile), connection=connection, meaning=None, leader=leader)
 
 
 def _governs(who: Principal) -> bool:
@@ -321,7 +328,11 @@ def _require(who: Principal) -> None:
         raise Forbidden("Channels are for the whole tenant. This needs an admin's key that reaches every scope.")
 
 
-def _plain(profile: ChannelProfile) -> ChannelProfile:
-    """What everybody may know of a channel."""
-    settings = ChannelSettings(agent=profile.settings.agent, workspace=profile.settings.workspace)
-    return replace(profile, settings=settings)
+def _plain(who: Principal, profile: ChannelProfile) -> ChannelProfile:
+    """What everybody may know of a channel: its agent and its workspace, if they reach those."""
+    agent, workspace = profile.settings.agent, profile.settings.workspace
+    if not who.reaches(Scope("agent", agent)):
+        agent = ""
+    if workspace is not None and not who.reaches(Scope("workspace", workspace)):
+        workspace = None
+    return replace(profile, settings=ChannelSettings(agent=agent, workspace=workspace))

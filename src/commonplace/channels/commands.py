@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -196,11 +195,11 @@ class RoomCommands:
                 return call.words.not_allowed
             if call.argument.lower() not in CONFIRM:
                 return call.words.confirm_clear
-        route = await residence.router.known(call.envelope)
-        if route is not None:
-            # Closed: what waits in it is not played any more.
-            await asyncio.wait_for(residence.parts.agent.let_go(residence.tenant, route.session), _CLEAR_SECONDS)
+        before = await residence.router.known(call.envelope)
         await residence.router.begin(call.envelope, call.room)
+        if before is not None:
+            # Stopped at once. What it leaves in the room's memory may take longer than anybody wants to wait.
+            await residence.parts.agent.leave(residence.tenant, before.session, seconds=_CLEAR_SECONDS)
         return call.words.cleared
 
     async def _cancel(self, call: GivenCommand) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,6 +21,7 @@ from commonplace.errors import CommonplaceError, SpendingCapReached
 from commonplace.events.ring import Ring, RingEvent
 from commonplace.ports.channel import Channel, Outgoing
 from commonplace.values.channel import PlatformError
+from commonplace.values.envelope import Envelope
 from commonplace.values.turn_event import (
     MemoryRecalled,
     PermissionAnswered,
@@ -36,6 +38,8 @@ from commonplace.values.turn_event import (
 LOGGER: Final = logging.getLogger("commonplace")
 SEEN: Final = "👀"
 _CUT: Final = " …"
+_CLOSE_SECONDS: Final = 5.0
+_PAGE: Final = 500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,10 +92,19 @@ class FollowerParts:
     answered: Callable[[PermissionAnswered], Awaitable[None]]
 
 
-class RoomFollower:
-    """Follows one ring from behind the event `after`, until that is closed. Turns that nobody `expects` are not told."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeliveryProgress:
+    """How much of a turn that is played is in the room: characters of its text, pieces, and the questions of its tools."""
 
-    def __init__(self, parts: FollowerParts, ring: Ring[TurnEvent]) -> None:
+    characters: int = 0
+    blocks: int = 0
+    questions: tuple[str, ...] = ()
+
+
+class RoomFollower:
+    """Follows one ring from behind the event `after` (None: the last one), until that is closed. Turns that nobody `expects` are not told."""
+
+    def __init__(self, parts: FollowerParts, ring: Ring[TurnEvent], *, after: int | None = None) -> None:
         self._parts = parts
         self.ring = ring
         self._targets: dict[str, Target] = {}
@@ -104,7 +117,9 @@ class RoomFollower:
         self._flush: asyncio.Task[None] | None = None
         self.memories: tuple[RecalledMemory, ...] = ()
         """What the turn that is played, or was played last, was told."""
-        self.task = asyncio.create_task(self._follow(ring.position))
+        self._hearing = asyncio.Lock()
+        """Held while the room is told of an event."""
+        self.task = asyncio.create_task(self._follow(ring.position if after is None else after))
 
     def expect(self, target: Target) -> None:
         self._targets[target.run] = target
@@ -135,17 +150,40 @@ class RoomFollower:
         """The message that is answered now."""
         return self._current
 
+    @property
+    def progress(self) -> DeliveryProgress:
+        """Of the turn that is played."""
+        return DeliveryProgress(characters=self._sent, blocks=self._blocks)
+
+    def resume(self, turn: PlayedTurn, target: Target, progress: DeliveryProgress) -> None:
+        """Go on with a turn that is played already, and of which somebody else told the room so much."""
+        self._current, self._text, self.memories = target, turn.text, turn.memories
+        if turn.is_whole:
+            self._sent, self._blocks = progress.characters, progress.blocks
+
+    async def show_current(self) -> None:
+        """That somebody works on the turn that was resumed."""
+        if self._current is not None:
+            await self._show_begun(self._current)
+
     async def aclose(self) -> None:
+        # What is told now is told to its end: nobody could say of half of it whether it is in the room.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._hearing.acquire()
         self.task.cancel()
         await asyncio.wait({self.task})
         self._stop_timer()
+        if self._flush is not None:
+            await asyncio.wait({self._flush}, timeout=_CLOSE_SECONDS)
 
     async def _follow(self, after: int) -> None:
         async for entry in self.ring.follow(after):
             if not isinstance(entry, RingEvent):
                 continue
             try:
-                await self._hear(entry.event)
+                async with self._hearing:
+                    await self._hear(entry.event)
             except CommonplaceError as error:
                 # The platform did not take it; the turn goes on, and its reply is tried again by itself.
                 LOGGER.warning("room", extra={"told": {"code": error.code, "message": error.message}})
@@ -170,8 +208,11 @@ class RoomFollower:
     async def _begin(self, target: Target | None) -> None:
         self._current, self._text, self._sent, self._blocks = target, "", 0, 0
         if target is not None:
-            await self._parts.platform.show_typing(target.chat, True)
-            await self._mark(target, SEEN)
+            await self._show_begun(target)
+
+    async def _show_begun(self, target: Target) -> None:
+        await self._parts.platform.show_typing(target.chat, True)
+        await self._mark(target, SEEN)
 
     async def _mark(self, target: Target, mark: str) -> None:
         if target.message:
@@ -260,6 +301,9 @@ class RoomFollower:
                 return self._reply(target, reply)
             case TurnFailed() if target.schedule is None:
                 return self._reply(target, failure_text(words, target, event))
+            case PromptWithdrawn(reason="session_closed") if target.schedule is None:
+                text = words.not_begun.format(name=display_name(target.name))
+                return [RoomDelivery(message=replace(_reply(target, text), notice=True))]
             case _:
                 return []
 
@@ -274,6 +318,42 @@ class RoomFollower:
         return whole_reply(platform, target, reply, is_begun=is_begun)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlayedTurn:
+    """
+    What a ring has of a turn that is played: its text and what it was told to begin with, up to the event `last`. Not `is_whole`: its beginning has
+    left the ring.
+    """
+
+    last: int
+    text: str = ""
+    memories: tuple[RecalledMemory, ...] = ()
+    is_whole: bool = True
+
+
+def played_turn(ring: Ring[TurnEvent], run: str) -> PlayedTurn | None:
+    """The turn as far as it is played, without its end. None: it has not begun."""
+    text, memories, is_begun = list[str](), tuple[RecalledMemory, ...](), False
+    last = ring.earliest - 1
+    while page := ring.after(last, _PAGE):
+        for entry in page:
+            match entry.event:
+                case TurnStarted(run=started):
+                    is_begun, text = started == run, []
+                case TurnEnded(run=ended) | TurnFailed(run=ended) if is_begun and ended == run:
+                    return PlayedTurn(last=entry.id - 1, text="".join(text), memories=memories)
+                case TextAdded(text=added):
+                    text.append(added)
+                case MemoryRecalled(memories=recalled):
+                    memories = recalled
+                case _:
+                    pass
+            last = entry.id
+    if is_begun:
+        return PlayedTurn(last=last, text="".join(text), memories=memories)
+    return None if ring.earliest == 1 else PlayedTurn(last=last, is_whole=False)
+
+
 def whole_reply(platform: Channel, target: Target, reply: str, *, is_begun: bool = False) -> list[RoomDelivery]:
     """A reply in pieces of a size that the platform takes. `is_begun`: the beginning of the first is there."""
     return [
@@ -281,6 +361,11 @@ def whole_reply(platform: Channel, target: Target, reply: str, *, is_begun: bool
         for number, piece in enumerate(pieces(reply, platform.limits.characters))
         if piece.strip()
     ]
+
+
+def notice(envelope: Envelope, text: str, *, key: str) -> Outgoing:
+    """What the room says to a message, which is not the agent's word."""
+    return Outgoing(chat=envelope.chat, thread=envelope.thread, text=text, key=key, reply_to=envelope.id, notice=True)
 
 
 def failure_text(words: RoomPhrases, target: Target, failure: TurnFailed) -> str:

@@ -19,6 +19,13 @@ MAX_ID: Final = 255
 MOST_FILES: Final = 10
 CUT: Final = "\n\n(The message is longer than this. The rest of it was not read.)"
 _REFERENCE: Final = 2_048
+RUN: Final = "run"
+SESSION: Final = "session"
+"""In which session a message was said."""
+PROGRESS: Final = "progress"
+"""How much of its answer was told when its channel was stopped."""
+TELLING: Final = "telling"
+"""The end of its turn was begun to be told."""
 
 
 def accepted(profile: ChannelProfile, envelope: Envelope) -> Envelope | None:
@@ -49,7 +56,7 @@ def is_blank(text: str) -> bool:
 
 
 def draft_of(envelope: Envelope, run: str) -> RoomMessageDraft:
-    data: dict[str, Json] = {"run": run, "group": envelope.is_group, "for_us": envelope.mentions_bot}
+    data: dict[str, Json] = {RUN: run, "group": envelope.is_group, "for_us": envelope.mentions_bot}
     if envelope.replies_to_bot:
         data["replies"] = True
     if envelope.thread is not None:
@@ -95,7 +102,7 @@ def envelope_of(tenant: str, channel: str, chat: str, message: RoomMessage) -> t
         attachments=tuple(ChatAttachment(**file) for file in files),  # pyright: ignore[reportArgumentType] - as `draft_of` wrote it
         asker=from_reach_data(tenant, reach) if isinstance(reach, dict) else None,
     )
-    return envelope, str(data.get("run"))
+    return envelope, str(data.get(RUN))
 
 
 def _is_id(text: str, most: int) -> bool:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from typing import Final
 
+from commonplace.channels.inbox import PROGRESS, SESSION, TELLING
 from commonplace.errors import NotFound
 from commonplace.events.ring import Ring
 from commonplace.ports.channel import CardOutcome, Channel, ChannelLimits, Inbox, Outgoing, PermissionCard
@@ -188,7 +189,7 @@ class LocalChannel(Channel):
 
 def shown(message: RoomMessage) -> RoomMessage:
     """A message as its room sees it: how it came is for us."""
-    hidden = ("reach", "group", "for_us", "replies")
+    hidden = ("reach", "group", "for_us", "replies", SESSION, PROGRESS, TELLING)
     return replace(message, data={name: value for name, value in message.data.items() if name not in hidden})
 
 

@@ -19,6 +19,7 @@ class RoomPhrases:
     files_lost: str
     paused: str
     restarted: str
+    not_begun: str
     cancelled: str
     nothing_runs: str
     failed: str
@@ -60,6 +61,7 @@ class RoomPhrases:
     forgotten: str
     which_one: str
     undone: str
+    nothing_to_undo: str
     why: str
     why_nothing: str
     audit: str
@@ -81,6 +83,7 @@ ENGLISH: Final = RoomPhrases(
     files_lost="{name}, I could not take these files:\n{lines}",
     paused="I am paused here. /resume lets me work again.",
     restarted="{name}, I was restarted while I worked on this, and I do not do anything twice. Please ask me again.",
+    not_begun="{name}, this conversation was ended before I came to your question. Please ask me again.",
     cancelled="Stopped.",
     nothing_runs="Nothing is running.",
     failed="{name}, I could not answer: {reason}",
@@ -123,6 +126,7 @@ ENGLISH: Final = RoomPhrases(
     forgotten="Forgotten: {text}\n/forget undo brings it back.",
     which_one="Which one? Say more of it, or its number:\n{lines}",
     undone="It is back: {text}",
+    nothing_to_undo="There is nothing to undo.",
     why="My last answer rested on:\n{lines}",
     why_nothing="My last answer rested on no memory.",
     audit="What happened here last:\n{lines}",
@@ -143,6 +147,7 @@ CHINESE: Final = RoomPhrases(
     files_lost="{name}，这些文件我没能收下：\n{lines}",
     paused="我在这里已暂停。/恢复 可让我继续工作。",
     restarted="{name}，我在处理这件事时被重启了。我不会重复做任何事，请再问我一次。",
+    not_begun="{name}，还没轮到你的问题，这次对话就结束了。请再问我一次。",
     cancelled="已停止。",
     nothing_runs="没有正在进行的任务。",
     failed="{name}，我无法回答：{reason}",
@@ -184,6 +189,7 @@ CHINESE: Final = RoomPhrases(
     forgotten="已忘记：{text}\n/忘记 撤销 可恢复。",
     which_one="哪一条？请说得更详细，或说编号：\n{lines}",
     undone="已恢复：{text}",
+    nothing_to_undo="没有可以撤销的更改。",
     why="我上次的回答依据：\n{lines}",
     why_nothing="我上次的回答没有依据任何记忆。",
     audit="这里最近发生的事：\n{lines}",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,7 +25,7 @@ from commonplace.channels.budget import room_pot
 from commonplace.channels.command_line import parse_command
 from commonplace.channels.commands import RoomCommands
 from commonplace.channels.flood import SenderLimits
-from commonplace.channels.follower import FollowerParts, RoomDelivery, RoomFollower, deliver, whole_reply
+from commonplace.channels.follower import FollowerParts, RoomDelivery, RoomFollower, deliver, notice
 from commonplace.channels.gates import (
     GROUP,
     Refusal,
@@ -38,16 +38,19 @@ from commonplace.channels.inbox import (
     CUT,
     MAX_ID,
     MAX_TEXT,
+    PROGRESS,
+    RUN,
+    SESSION,
+    TELLING,
     accepted,
     attachment_data,
     draft_of,
-    envelope_of,
     is_blank,
 )
 from commonplace.channels.parts import RoomParts, Target
 from commonplace.channels.phrases import CHINESE, ENGLISH, RoomPhrases, is_chinese, words
 from commonplace.channels.prefix import INTERRUPTED, collected, display_name, file_name, prompt_text
-from commonplace.channels.recovery import standing_of
+from commonplace.channels.recovery import RoomRecovery, progress_data
 from commonplace.channels.room_budgets import RoomBudgets
 from commonplace.channels.roster import roster
 from commonplace.channels.router import Router, route_key
@@ -62,6 +65,7 @@ from commonplace.channels.speakers import (
 )
 from commonplace.channels.votes import CHOICES, RoomVotes
 from commonplace.errors import CommonplaceError, InternalError
+from commonplace.events.ring import Ring
 from commonplace.ports.channel import ButtonPress, Channel, Outgoing
 from commonplace.ports.journal import Entries
 from commonplace.ports.schedule_target import Delivery
@@ -79,16 +83,14 @@ from commonplace.values.envelope import Envelope
 from commonplace.values.json import Json
 from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal
-from commonplace.values.session import TurnQueueFull
+from commonplace.values.session import SessionEnding, TurnQueueFull
 from commonplace.values.session_lease import SessionElsewhere, SessionInUse
-from commonplace.values.turn_event import PermissionAnswered, PermissionAsked, RecalledMemory
+from commonplace.values.turn_event import PermissionAnswered, PermissionAsked, RecalledMemory, TurnEvent
 
 LOGGER: Final = logging.getLogger("commonplace")
 MOST_OF_ONE: Final = 4
 """Requests of one sender that wait or are played in a session: others find a place in its queue."""
-
-
-_TELLING: Final = "telling"
+_CLOSE_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,6 +108,8 @@ class _Chat:
 
     waiting: deque[_Arrival] = field(default_factory=deque[_Arrival])
     later: list[tuple[Envelope, str]] = field(default_factory=list[tuple[Envelope, str]])
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while something of it is said, or a command is done."""
     task: asyncio.Task[None] | None = None
 
 
@@ -132,11 +136,13 @@ class Residence:
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
-        """Connected; what was kept and not handled when a process ended is handled now."""
+        """Connected; what was kept and not handled when a process ended, or the channel was stopped, is handled now."""
+        recovery = RoomRecovery(self)
+        turns = await recovery.unhandled()
         async with self.platform.connect(self):
             try:
+                await recovery.go_on(turns)
                 await self.votes.load()
-                await self._recover()
                 yield
             finally:
                 await self._close()
@@ -161,16 +167,37 @@ class Residence:
         for chat in self._chats.values():
             chat.waiting.clear()
         tasks = {chat.task for chat in self._chats.values() if chat.task is not None and not chat.task.done()}
+        if tasks:
+            # What is handled now is handled to its end, so that the next one does not do it a second time.
+            _, tasks = await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        for follower in self._followers.values():
+        for session, follower in self._followers.items():
             await follower.aclose()
+            await self._note_progress(session, follower)
         for task in self._late:
             task.cancel()
         if self._late:
             await asyncio.wait(self._late)
+
+    async def _note_progress(self, session: str, follower: RoomFollower) -> None:
+        """For the one that tells the room of the rest of the turn."""
+        target = follower.current
+        if target is None or target.schedule is not None:
+            return
+        progress = replace(follower.progress, questions=self.votes.waiting_of(session))
+        try:
+            await self.note_message(target.chat, target.message, {PROGRESS: progress_data(progress)})
+        except CommonplaceError as error:
+            self.log_undelivered(error)
+
+    async def note_message(self, chat: str, message: str, data: Mapping[str, Json]) -> None:
+        """Keep something more with a message."""
+        place = (self.tenant, self.profile.name, chat, message)
+        if (row := await self.parts.store.message(*place)) is not None:
+            await self.parts.store.change_message(*place, data={**row.data, **data})
 
     # ---- in
 
@@ -197,7 +224,7 @@ class Residence:
             self._log("flooded", envelope)
         if flood == "refused_again":
             # It stands in no queue, so that nobody waits behind it.
-            await self._done(envelope.chat, envelope.id)
+            await self.done(envelope.chat, envelope.id)
         else:
             self._take(_Arrival(envelope=envelope, run=run, is_flood=flood == "refused"))
         return message
@@ -238,6 +265,10 @@ class Residence:
             return
         await self.parts.store.put_room(self.tenant, replace(room, title=title[:MAX_ROOM_TITLE]), Entries())
 
+    def take(self, envelope: Envelope, run: str) -> None:
+        """Handle a message that is kept already."""
+        self._take(_Arrival(envelope=envelope, run=run))
+
     def _take(self, arrival: _Arrival) -> None:
         chat = self._chats.setdefault(arrival.envelope.chat, _Chat())
         chat.waiting.append(arrival)
@@ -249,9 +280,12 @@ class Residence:
             arrival = chat.waiting.popleft()
             envelope, run = arrival.envelope, arrival.run
             try:
-                await self._handle(arrival)
+                async with chat.lock:
+                    await self._handle(arrival)
             except CommonplaceError as error:
-                await self._failed(envelope, run, error)
+                # One that is stopped leaves it to whoever leads the channel next.
+                if not (self._closed and isinstance(error, SessionElsewhere | SessionInUse)):
+                    await self._failed(envelope, run, error)
             except Exception as error:
                 # The top of a worker: a fault of ours costs this message, not the room.
                 LOGGER.error("unexpected", exc_info=error, extra={"told": {"channel": self.profile.name}})
@@ -260,7 +294,7 @@ class Residence:
     async def _handle(self, arrival: _Arrival) -> None:
         envelope, run = arrival.envelope, arrival.run
         if not (await self._is_heard(arrival) and await self._is_for_agent(envelope, run)):
-            await self._done(envelope.chat, envelope.id)
+            await self.done(envelope.chat, envelope.id)
 
     async def _is_for_agent(self, envelope: Envelope, run: str) -> bool:
         """Whether the agent has it now. False: nothing is left to do."""
@@ -294,10 +328,7 @@ class Residence:
         if all(file.path is not None for file in envelope.attachments):
             return envelope
         envelope = await self.parts.files.fetched(who, self.platform, room, envelope)
-        place = (self.tenant, self.profile.name, envelope.chat, envelope.id)
-        if (row := await self.parts.store.message(*place)) is not None:
-            data: dict[str, Json] = {**row.data, "attachments": attachment_data(envelope.attachments)}
-            await self.parts.store.change_message(*place, data=data)
+        await self.note_message(envelope.chat, envelope.id, {"attachments": attachment_data(envelope.attachments)})
         lost = lost_files(envelope)
         if lost:
             lines = "\n".join(f"- {file_name(file.name)}: {file.problem}" for file in lost)
@@ -312,7 +343,7 @@ class Residence:
         else:
             text = phrases.failed.format(name=_name(envelope), reason=error.message)
         await self.tell(envelope, text, key=f"{run}-failed")
-        await self._done(envelope.chat, envelope.id)
+        await self.done(envelope.chat, envelope.id)
 
     # ---- who is heard
 
@@ -415,18 +446,32 @@ class Residence:
     # ---- to the agent
 
     async def _dispatch(self, envelope: Envelope, room: ChatRoom, who: Principal, run: str) -> None:
+        try:
+            await self._say_or_collect(envelope, room, who, run)
+        except SessionEnding:
+            # Somebody has begun another conversation, perhaps in another room of the same session.
+            await self._say_or_collect(envelope, room, who, run)
+
+    async def _say_or_collect(self, envelope: Envelope, room: ChatRoom, who: Principal, run: str) -> None:
         route = await self.router.resolve(envelope, room)
         await self.place(room, route.session)
         dispatch = dispatch_of(self.profile.settings, envelope)
         follower = await self._follower_when_free(route.session, envelope)
-        if dispatch.mode == "collect" and follower.is_busy:
+        chat = self._chats[envelope.chat]
+        if dispatch.mode == "collect" and (follower.is_busy or self._is_collected(chat, envelope)):
             # It stays in the inbox, and is said when the turn has ended.
-            self._chats[envelope.chat].later.append((envelope, run))
+            chat.later.append((envelope, run))
             return
         note = ""
         if dispatch.mode == "steer" and follower.is_busy:
             note = INTERRUPTED if await self._interrupts(route.session) else ""
         await self._say(envelope, route, in_session(who, route.session), run, note=note)
+
+    def _is_collected(self, chat: _Chat, envelope: Envelope) -> bool:
+        """Whether something that came before it for the same session is not said yet."""
+        route = self.profile.settings.route
+        key = route_key(route, envelope)
+        return any(route_key(route, earlier) == key for earlier, _ in chat.later)
 
     async def _follower_when_free(self, session: str, envelope: Envelope) -> RoomFollower:
         """Who led the channel before may lead its session for a moment still. Raises SessionElsewhere, SessionInUse: for longer."""
@@ -435,6 +480,8 @@ class Residence:
                 return await self.follower(session)
             except (SessionElsewhere, SessionInUse) as error:
                 self._log("elsewhere", envelope, code=error.code)
+                if self._closed:
+                    raise
                 await asyncio.sleep(pause)
         return await self.follower(session)
 
@@ -455,24 +502,28 @@ class Residence:
         note: str = "",
         others: tuple[str, ...] = (),
     ) -> None:
-        shared = is_shared(self.profile.settings.route, envelope) or (
-            envelope.is_group and self.profile.settings.route != "user"
-        )
-        text = prompt_text(envelope, shared=shared)
+        text = prompt_text(envelope, shared=self._is_shared(envelope))
         text = f"{note}\n\n{text}" if note else text
-        target = replace(self._target(envelope, run), others=others, speaker=who.subject)
+        target = replace(self.target(envelope, run), others=others, speaker=who.subject)
         follower = await self.follower(route.session)
         if follower.waiting_of(envelope.sender) >= MOST_OF_ONE:
             raise TurnQueueFull(limit=MOST_OF_ONE, retry_after=5)
         follower.expect(target)
         await self._note_request(envelope, route, who, run)
+        for message in (*others, envelope.id):
+            await self.note_message(envelope.chat, message, {RUN: run, SESSION: route.session})
         try:
             await self.parts.agent.say(who, route.session, text, run=run)
         except BaseException:
             follower.forget(run)
             raise
 
-    def _target(self, envelope: Envelope, run: str) -> Target:
+    def _is_shared(self, envelope: Envelope) -> bool:
+        """Whether others may talk in the session, too, so that each is named."""
+        route = self.profile.settings.route
+        return is_shared(route, envelope) or (envelope.is_group and route != "user")
+
+    def target(self, envelope: Envelope, run: str) -> Target:
         return Target(
             run=run,
             chat=envelope.chat,
@@ -485,34 +536,40 @@ class Residence:
 
     async def follower(self, session: str) -> RoomFollower:
         """Who tells the room of this session's turns."""
-        ring = await self.parts.agent.ring(self.owner, session)
-        follower = self._followers.get(session)
-        if follower is None or not follower.is_alive or follower.ring is not ring:
-            parts = FollowerParts(
-                platform=self.platform,
-                blocks=self.profile.settings.blocks,
-                telling=self._telling,
-                ended=self._ended,
-                undelivered=self._undelivered,
-                ask=partial(self._asked, session),
-                answered=self._answered,
-            )
-            follower = self._followers[session] = RoomFollower(parts, ring)
+        return self.follow(session, await self.parts.agent.ring(self.owner, session))
+
+    def follow(self, session: str, ring: Ring[TurnEvent], *, after: int | None = None) -> RoomFollower:
+        """Who follows it already, else somebody from behind the event `after`."""
+        present = self._followers.get(session)
+        if present is not None and present.is_alive and present.ring is ring:
+            return present
+        parts = FollowerParts(
+            platform=self.platform,
+            blocks=self.profile.settings.blocks,
+            telling=self.telling,
+            ended=self._ended,
+            undelivered=self.undelivered,
+            ask=partial(self._asked, session),
+            answered=self._answered,
+        )
+        follower = self._followers[session] = RoomFollower(parts, ring, after=after)
         return follower
 
-    async def _telling(self, target: Target) -> None:
+    async def telling(self, target: Target) -> None:
         """Without keys, what was begun to be told is not told again: that is kept before."""
         if target.schedule is not None:
             await self.scheduled.telling(target)
             return
-        store, place = self.parts.store, (self.tenant, self.profile.name, target.chat, target.message)
-        if not self.platform.limits.send_keys and (row := await store.message(*place)) is not None:
-            await store.change_message(*place, data={**row.data, _TELLING: True})
+        if not self.platform.limits.send_keys:
+            await self.note_message(target.chat, target.message, {TELLING: True})
 
-    def _undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
+    def undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
         if target.schedule is not None:
             self.do_later(self._scheduled_untold(target, deliveries))
-        elif self._may_come_again(deliveries):
+            return
+        # What was collected does not wait for the platform.
+        self.do_later(self._say_later(target.chat))
+        if self._may_come_again(deliveries):
             self.do_later(self._deliver_later(deliveries, target))
         else:
             # It may be in the room: without a key it is not sent a second time.
@@ -555,34 +612,52 @@ class Residence:
         if target.schedule is not None:
             self.scheduled.ended(target)
         else:
-            await self._done(target.chat, target.message, *target.others)
+            await self.done(target.chat, *target.others, target.message)
         await self._after_turn(target)
 
     async def _after_turn(self, target: Target) -> None:
-        chat = self._chats.get(target.chat)
-        if chat is not None and chat.later:
-            await self._say_later(chat)
+        await self._say_later(target.chat)
         await self.budgets.after_turn(target)
 
-    async def _say_later(self, chat: _Chat) -> None:
-        """What came while a turn was played, as one."""
-        batch, chat.later = chat.later, []
+    async def _say_later(self, name: str) -> None:
+        """What came in a chat while a turn was played, as one."""
+        chat = self._chats.get(name)
+        if chat is None:
+            return
+        async with chat.lock:
+            is_said = False
+            while chat.later and not is_said:
+                batch, chat.later = chat.later, []
+                is_said = await self._say_batch(batch)
+
+    async def _say_batch(self, batch: Sequence[tuple[Envelope, str]]) -> bool:
+        """By their sessions. Whether the end of a turn will bring on what is collected next."""
         by_key: dict[str, list[tuple[Envelope, str]]] = {}
         for envelope, run in batch:
             by_key.setdefault(route_key(self.profile.settings.route, envelope), []).append((envelope, run))
+        is_said = False
         for entries in by_key.values():
             last, run = entries[-1]
-            shared = is_shared(self.profile.settings.route, last) or last.is_group
-            text = collected([prompt_text(envelope, shared=shared) for envelope, _ in entries])
-            merged = replace(last, text=text, already_prefixed=True, quote=None, attachments=())
-            room = await self._room(last)
-            who = await self.speaker(room, last)
-            route = await self.router.resolve(last, room)
             try:
-                others = tuple(envelope.id for envelope, _ in entries[:-1])
-                await self._say(merged, route, in_session(who, route.session), run, others=others)
+                await self._say_collected(entries)
+                is_said = True
+            except SessionEnding:
+                # Said again, in the conversation that somebody has begun, before what was collected since.
+                self._chats[last.chat].later[:0] = entries
             except CommonplaceError as error:
                 await self._failed(last, run, error)
+                await self.done(last.chat, *(envelope.id for envelope, _ in entries[:-1]))
+        return is_said
+
+    async def _say_collected(self, entries: Sequence[tuple[Envelope, str]]) -> None:
+        last, run = entries[-1]
+        text = collected([prompt_text(envelope, shared=self._is_shared(envelope)) for envelope, _ in entries])
+        merged = replace(last, text=text, already_prefixed=True, quote=None, attachments=())
+        room = await self._room(last)
+        who = await self.speaker(room, last)
+        route = await self.router.resolve(last, room)
+        others = tuple(envelope.id for envelope, _ in entries[:-1])
+        await self._say(merged, route, in_session(who, route.session), run, others=others)
 
     # ---- permissions
 
@@ -605,9 +680,10 @@ class Residence:
 
     async def look_again(self) -> None:
         """Take up what another process has kept, and does not handle any more."""
-        await self._recover()
+        recovery = RoomRecovery(self)
+        await recovery.go_on(await recovery.unhandled())
 
-    async def _takes_up(self, chat: str, message: str) -> bool:
+    async def takes_up(self, chat: str, message: str) -> bool:
         """Whether nothing was done about it here, nor is."""
         key = chat, message
         if key in self._under_way:
@@ -619,35 +695,6 @@ class Residence:
         # It was done about since it was listed.
         self._under_way.discard(key)
         return False
-
-    async def _recover(self) -> None:
-        for chat, message in await self.parts.store.unhandled(self.tenant, self.profile.name):
-            if not await self._takes_up(chat, message.id):
-                continue
-            envelope, run = envelope_of(self.tenant, self.profile.name, chat, message)
-            route = await self.router.known(envelope)
-            standing, reply = "not_begun", ""
-            if route is not None:
-                standing, reply = await standing_of(self.parts.history, self.owner, route.session, run)
-            if standing == "not_begun":
-                self._take(_Arrival(envelope=envelope, run=run))
-                continue
-            target = self._target(envelope, run)
-            if standing == "over" and reply.strip():
-                deliveries = whole_reply(self.platform, target, reply)
-            else:
-                # Also one that ended with the process, before its first word.
-                text = self.words(envelope).restarted.format(name=_name(envelope))
-                deliveries = [RoomDelivery(message=replace(notice(envelope, text, key=f"{run}-reply"), run=run))]
-            first = deliveries[0].message
-            if message.data.get(_TELLING) and not self.platform.is_begun(first.chat, first.key):
-                self._undelivered(target, deliveries)
-                continue
-            await self._telling(target)
-            if rest := await deliver(self.platform, deliveries):
-                self._undelivered(target, rest)
-            else:
-                await self._done(chat, envelope.id)
 
     # ---- out
 
@@ -668,7 +715,7 @@ class Residence:
         if rest and self._may_come_again(rest):
             self.do_later(self._deliver_later(rest, is_due=is_due))
 
-    async def _done(self, chat: str, *messages: str) -> None:
+    async def done(self, chat: str, *messages: str) -> None:
         await self.parts.store.mark_handled(self.tenant, self.profile.name, chat, messages)
         self._under_way -= {(chat, message) for message in messages}
 
@@ -726,16 +773,15 @@ class Residence:
             details=details or {},
         )
 
+    @staticmethod
+    def log_undelivered(error: CommonplaceError) -> None:
+        LOGGER.warning("room", extra={"told": {"code": error.code, "message": error.message}})
+
     def _log(self, what: str, envelope: Envelope, **more: str) -> None:
         """Never what was said."""
         ids = {"chat": envelope.chat, "sender": envelope.sender, "message": envelope.id}
         fields = {"channel": self.profile.name, **{name: id[:MAX_ID] for name, id in ids.items()}}
         LOGGER.info("room", extra={"told": {"outcome": what, **fields, **more}})
-
-
-def notice(envelope: Envelope, text: str, *, key: str) -> Outgoing:
-    """What the room says to a message, which is not the agent's word."""
-    return Outgoing(chat=envelope.chat, thread=envelope.thread, text=text, key=key, reply_to=envelope.id, notice=True)
 
 
 def _name(envelope: Envelope) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from commonplace.channels.command_line import UNDO
 from commonplace.channels.phrases import RoomPhrases
-from commonplace.errors import CommonplaceError
-from commonplace.markdown.room_file import BY, author_name, claim_of, clean_claim
+from commonplace.errors import CommonplaceError, NotFound
+from commonplace.markdown.room_file import BY, RoomChange, author_name, claim_of, clean_claim
 from commonplace.values.channel import ChatRoom
 from commonplace.values.principal import Principal
 from commonplace.values.record import Record
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _LISTED: Final = 30
 _SHOWN: Final = 10
-_ROOMS: Final = 1_000
 _MANAGED: Final = "managed"
 _ARROW: Final = re.compile(r"=>|->|→|⇒")
 
@@ -36,18 +34,9 @@ class _Memory:
     record: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Undo:
-    """What was there, and the line that is in its place now; None: it was forgotten."""
-
-    memory: _Memory
-    line: str | None = None
-
-
 class RoomNotes:
     def __init__(self, residence: Residence) -> None:
         self._residence = residence
-        self._changes: OrderedDict[str, _Undo] = OrderedDict()
 
     async def remember(self, who: Principal, room: ChatRoom, text: str, name: str, words: RoomPhrases) -> str:
         change = await self._residence.parts.memory.remember(who, room, text, by=author_name(name))
@@ -70,7 +59,7 @@ class RoomNotes:
     async def has(self, who: Principal, room: ChatRoom, argument: str) -> bool:
         """Whether there is something that may be meant by it."""
         if argument.lower() in UNDO:
-            return room.chat in self._changes
+            return bool(await self._residence.parts.memory.changes(who, room))
         return bool(_meant(await self._memories(who, room), _wish(argument)[0]))
 
     async def correct(self, who: Principal, room: ChatRoom, argument: str, name: str, words: RoomPhrases) -> str:
@@ -92,8 +81,8 @@ class RoomNotes:
             change = await parts.memory.correct(who, room, memory.line, text, by=author_name(name))
         claim = clean_claim(change.text)
         line = next((line for line in change.lines if claim_of(line) == claim), None)
-        if change.changed and line is not None:
-            self._note(room, _Undo(memory=memory, line=line))
+        if memory.record is not None and change.changed and line is not None:
+            await parts.memory.note_record(who, room, memory.record, line=line)
         return words.corrected.format(text=claim[:500])
 
     async def forget(self, who: Principal, room: ChatRoom, argument: str, words: RoomPhrases) -> str:
@@ -107,32 +96,45 @@ class RoomNotes:
         if memory.line is not None:
             await self._residence.parts.memory.forget(who, room, memory.line)
         else:
-            await self._residence.parts.memory_of(who).delete(memory.record or "", reason="room_forget")
-        self._note(room, _Undo(memory=memory))
+            parts, record = self._residence.parts, memory.record or ""
+            await parts.memory_of(who).delete(record, reason="room_forget")
+            await parts.memory.note_record(who, room, record)
         return words.forgotten.format(text=memory.text[:500])
 
-    def _note(self, room: ChatRoom, undo: _Undo) -> None:
-        self._changes[room.chat] = undo
-        while len(self._changes) > _ROOMS:
-            self._changes.popitem(last=False)
-
     async def _bring_back(self, who: Principal, room: ChatRoom, words: RoomPhrases) -> str:
-        undo = self._changes.pop(room.chat, None)
-        if undo is None:
-            return words.nothing_known
-        memory, parts = undo.memory, self._residence.parts
-        if memory.line is None:
-            await parts.memory_of(who).undo(memory.record or "", reason="room_change_undone")
-            if undo.line is not None:
-                await parts.memory.forget(who, room, undo.line)
-            return words.undone.format(text=memory.text[:500])
-        text, _, name = memory.line.rpartition(BY)
+        """Undo the last change; said again, the one before."""
+        memory = self._residence.parts.memory
+        for change in await memory.changes(who, room):
+            try:
+                text = await self._bring_back_one(who, room, change)
+            except NotFound:
+                # It was purged since.
+                await memory.drop_change(who, room, change)
+                continue
+            await memory.drop_change(who, room, change)
+            return words.undone.format(text=" ".join(text.split())[:500])
+        return words.nothing_to_undo
+
+    async def _bring_back_one(self, who: Principal, room: ChatRoom, change: RoomChange) -> str:
+        parts = self._residence.parts
+        if change.record is None:
+            return await self._bring_back_line(who, room, change)
+        record = await parts.memory_of(who).undo(change.record, reason="room_change_undone")
+        if change.after is not None:
+            await parts.memory.forget(who, room, change.after, undoable=False)
+        return record.text
+
+    async def _bring_back_line(self, who: Principal, room: ChatRoom, change: RoomChange) -> str:
+        memory, line = self._residence.parts.memory, change.before or ""
+        text, _, name = line.rpartition(BY)
         by = name if text else ""
-        if undo.line is None:
-            await parts.memory.remember(who, room, text or memory.line, by=by)
-        else:
-            await parts.memory.correct(who, room, undo.line, text or memory.line, by=by)
-        return words.undone.format(text=memory.text[:500])
+        if change.after is not None:
+            corrected = await memory.correct(who, room, change.after, text or line, by=by, undoable=False)
+            if corrected.changed:
+                return line
+        # Also if what was in its place is gone meanwhile.
+        await memory.remember(who, room, text or line, by=by)
+        return line
 
     async def why(self, session: str | None, words: RoomPhrases) -> str:
         memories = self._residence.last_memories(session) if session is not None else ()

@@ -12,7 +12,7 @@ from commonplace.errors import CommonplaceError, Forbidden
 from commonplace.governance.access import require_role
 from commonplace.ports.schedule_target import Delivered, Delivery, ScheduleTarget
 from commonplace.service.desk import Desk
-from commonplace.values.channel import ChannelNotFound, ChatRoom, RoomNotFound
+from commonplace.values.channel import LOCAL_KINDS, ChannelNotFound, ChatRoom, RoomNotFound
 from commonplace.values.platform import Bilingual
 from commonplace.values.principal import LOCAL, Principal
 from commonplace.values.schedule import PostingRefused, room_of
@@ -90,13 +90,19 @@ class RoomTarget(ScheduleTarget):
         raise Forbidden("Whoever set this schedule is not heard in the room any more.")
 
     async def _is_known(self, who: Principal, residence: Residence, room: ChatRoom) -> bool:
-        """The operator, a member, a person who is linked to the platform, or an admin by their key."""
+        """The operator, a member, a person who is linked to a platform where the room is not ours, or an admin by their key."""
         store = self._desk.store
         if who.subject == LOCAL or room.scope in await store.members.among(who.tenant, who.subject, {room.scope}):
             return True
         kind = identity_of(residence.profile, "")
-        links = await store.channels.links(who.tenant)
+        links = await store.channels.links(who.tenant) if _takes_links(who, residence) else ()
         if any(link.subject == who.subject and link.identity.startswith(kind) for link in links):
             return True
         keys = await store.keys.list_keys(who.tenant)
         return any(key.id == who.key and key.role == "admin" for key in keys)
+
+
+def _takes_links(who: Principal, residence: Residence) -> bool:
+    """In rooms of ours their members speak, whoever is linked; in those of the terminal also whom the operator speaks for, who has no key."""
+    kind = residence.profile.kind
+    return kind not in LOCAL_KINDS or (kind == "terminal" and who.key is None)

@@ -19,9 +19,10 @@ from commonplace.channels.residence import Residence
 from commonplace.channels.speakers import member_speaker
 from commonplace.errors import Forbidden, InvalidInput, InvalidText
 from commonplace.events.ring import Ring
-from commonplace.governance.access import require_role
+from commonplace.governance.access import reaches_all, require_role
 from commonplace.markdown.room_file import author_name
 from commonplace.ports.journal import Entries
+from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.values.artifact import Artifact
 from commonplace.values.channel import (
@@ -73,13 +74,23 @@ class Rooms:
 
     # ---- rooms
 
-    async def rooms(self, who: Principal, channel: str) -> list[ChatRoom]:
-        """Those that are the caller's."""
-        async with self._desk.account(who, "room.list"):
+    async def rooms(self, who: Principal, channel: str, *, everyone: bool = False) -> list[ChatRoom]:
+        """Those that are the caller's; `everyone`: all, for an admin."""
+        desk = self._desk
+        async with desk.account(who, "room.list") as account:
             require_role(who, "reader")
             await self.host.profile(who.tenant, channel)
             rooms = await self.host.parts.store.rooms(who.tenant, channel)
-            knows = await self._desk.with_members(who, [room.scope for room in rooms])
+            if everyone:
+                require_role(who, "admin")
+                if not reaches_all(who):
+                    raise Forbidden("Everybody's rooms are for an admin's key that reaches every scope.")
+                await account.note_read(everyone=True, channel=channel)
+                return rooms
+            if who.role == "admin":
+                own_scopes = (await desk.with_every_scope(who)).is_at_home
+                return [room for room in rooms if own_scopes(room.scope)]
+            knows = await desk.with_members(who, [room.scope for room in rooms])
             return [room for room in rooms if knows.reaches(room.scope)]
 
     async def create(self, who: Principal, channel: str, title: str, *, chat: str | None = None) -> ChatRoom:
@@ -180,16 +191,17 @@ class Rooms:
     async def messages(
         self, who: Principal, channel: str, chat: str, *, before: int | None = None, limit: int = 100
     ) -> RoomMessagePage:
-        async with self._desk.account(who, "room.read"):
+        async with self._desk.account(who, "room.read") as account:
             if not 1 <= limit <= MOST_MESSAGES:
                 raise InvalidInput(f"A page has 1 to {MOST_MESSAGES} messages.")
-            await self._found(who, channel, chat)
+            await self._note_stranger(account, await self._found(who, channel, chat), "messages")
             page = await self.host.parts.store.messages(who.tenant, channel, chat, before=before, limit=limit)
             return RoomMessagePage(tuple(map(shown, page.messages)), before=page.before)
 
     async def ring(self, who: Principal, channel: str, chat: str) -> tuple[Ring[RoomEvent], LocalChannel]:
         """Where what happens in the room is told, and who keeps who is there."""
-        await self._found(who, channel, chat)
+        async with self._desk.account(who, "room.read") as account:
+            await self._note_stranger(account, await self._found(who, channel, chat), "events")
         _, platform = await self._at_work(who, channel)
         return platform.ring(chat), platform
 
@@ -221,7 +233,9 @@ class Rooms:
 
     async def memory(self, who: Principal, channel: str, chat: str) -> tuple[str, ...]:
         """The lines that the room remembers."""
-        room = await self._found(who, channel, chat)
+        async with self._desk.account(who, "room.read") as account:
+            room = await self._found(who, channel, chat)
+            await self._note_stranger(account, room, "memory")
         return await self.host.parts.memory.lines(who, room)
 
     async def remember(
@@ -275,6 +289,16 @@ class Rooms:
         raise RoomNotFound
 
     # ---- whose
+
+    async def _note_stranger(self, account: Account, room: ChatRoom, what: str) -> None:
+        """An admin reads in a room that is others'."""
+        who = account.who
+        if who.role != "admin":
+            return
+        members = await self._desk.store.members.members(who.tenant, room.scope)
+        if not any(member.subject == who.subject for member in members):
+            account.scope = room.scope
+            await account.note_read(everyone=True, room=str(room.scope), read=what)
 
     async def _found(self, who: Principal, channel: str, chat: str) -> ChatRoom:
         require_role(who, "reader")

@@ -48,8 +48,8 @@ class Router:
 
     async def resolve(self, envelope: Envelope, room: ChatRoom) -> Route:
         """
-        The way, begun if there is none yet, or if another agent answers in the room now. Whoever else begins it meanwhile, here or at another
-        daemon, comes to the same session.
+        The way, begun if there is none yet, or if another agent answers in the room now, or works in another folder. Whoever else begins it
+        meanwhile, here or at another daemon, comes to the same session.
         """
         before = await self._kept(envelope)
         if before is not None and await self._is_there(before, room):
@@ -74,14 +74,17 @@ class Router:
         return await self.store.route(self.owner.tenant, self.profile.name, key)
 
     async def _is_there(self, route: Route, room: ChatRoom | None = None) -> bool:
-        """With `room`: and is that of the agent which answers there."""
+        """With `room`: and is that of the agent which answers there, in the folder where it works."""
         try:
             session = await self.history.session(self.owner, route.session)
         except NotFound:
             return False
+        if room is None:
+            return True
         settings = self.profile.settings
         # The session of all rooms has the agent of whoever began it.
-        return room is None or settings.route == "single" or session.agent == settings.for_room(room.chat).agent
+        is_of_agent = settings.route == "single" or session.agent == settings.for_room(room.chat).agent
+        return is_of_agent and session.folder == settings.folder
 
     async def _new(self, envelope: Envelope, room: ChatRoom) -> Route:
         """A way to a new session. It is not kept yet."""

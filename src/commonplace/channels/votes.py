@@ -88,20 +88,25 @@ class RoomVotes:
         if cards:
             self._residence.do_later(self._close(cards))
 
+    def waiting_of(self, session: str) -> tuple[str, ...]:
+        """The requests of a session that the room was asked about."""
+        return tuple(id for id, card in self._cards.items() if card.session == session)
+
+    async def take_over(self, session: str, target: Target, request: PermissionRequest, *, is_asked: bool) -> None:
+        """
+        A question that waits from before the channel was stopped. `is_asked`: it is before the room already, and asked again only where that is the same
+        message, which the platform then knows to be ours.
+        """
+        if is_asked and not self._residence.platform.limits.send_keys:
+            await self._open(session, target, request)
+        else:
+            await self.ask(session, target, request)
+
     async def ask(self, session: str, target: Target, request: PermissionRequest) -> None:
         """Put the question before the room."""
+        entry = await self._open(session, target, request)
         words, asker = _words(target.chinese), display_name(target.name)
         card = PermissionCard(request=request, options=_options(target.chinese), asker=asker)
-        entry = self._cards[request.id] = _Card(
-            chat=target.chat,
-            thread=target.thread,
-            session=session,
-            message=f"{request.id}{_SUFFIX}",
-            chinese=target.chinese,
-        )
-        while len(self._cards) > _MOST:
-            await self._keep(self._cards.popitem(last=False)[0], None)
-        await self._keep(request.id, entry)
         text = words.card.format(asker=asker, title=" ".join(request.title.split())[:500], id=f" {request.id[-6:]}")
         await self._residence.post(
             Outgoing(
@@ -116,6 +121,19 @@ class RoomVotes:
             ),
             is_due=lambda: request.id in self._cards,
         )
+
+    async def _open(self, session: str, target: Target, request: PermissionRequest) -> _Card:
+        entry = self._cards[request.id] = _Card(
+            chat=target.chat,
+            thread=target.thread,
+            session=session,
+            message=f"{request.id}{_SUFFIX}",
+            chinese=target.chinese,
+        )
+        while len(self._cards) > _MOST:
+            await self._keep(self._cards.popitem(last=False)[0], None)
+        await self._keep(request.id, entry)
+        return entry
 
     async def tell_outcome(self, answer: PermissionAnswer) -> None:
         """The question is decided: by a vote, or because nobody came."""

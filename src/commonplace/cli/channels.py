@@ -66,11 +66,17 @@ def list_channels(door: Door) -> None:
     door.answer({"channels": states}, lambda: print_statuses(states))
 
 
-def show(door: Door, name: Name) -> None:
-    """Show a channel with its rooms and, for admins, how it is set and who waits to be let in."""
+def show(
+    door: Door,
+    name: Name,
+    everyone: Annotated[
+        bool, typer.Option("--everyone", help="Other people's rooms, too. For admins; the audit says so.")
+    ] = False,
+) -> None:
+    """Show a channel with your rooms and, for admins, how it is set and who waits to be let in."""
     with _client(door) as daemon:
         state = daemon.channels.get(name)
-        rooms = daemon.rooms.list(name)
+        rooms = daemon.rooms.list(name, everyone=everyone)
         settings = state.channel.settings
         # Who may not set the channel is shown no settings, and asks for nobody.
         senders = daemon.channels.senders(name) if "pairing" in (settings.senders, settings.group_policy) else []

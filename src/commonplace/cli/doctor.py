@@ -6,6 +6,7 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -27,6 +28,9 @@ from commonplace.errors import (
 )
 from commonplace.values.paths import expand_path
 from commonplace.values.upkeep import Finding
+
+if TYPE_CHECKING:
+    from commonplace.settings import Settings
 
 _SCARCE = 256 * 1024 * 1024
 _NONE_LEFT = 16 * 1024 * 1024
@@ -77,7 +81,7 @@ def check(door: Door) -> None:
 def _before(store: str) -> Iterator[Finding]:
     """What can be seen without opening the store."""
     yield from _parts()
-    yield from _hosted_agent()
+    yield from _of_settings()
     if "://" in store:
         yield Finding("address", "ok", address(store))
         return
@@ -100,8 +104,7 @@ def _parts() -> Iterator[Finding]:
             yield Finding("installation", "error", f"{role} ({name}) is missing.", advice)
 
 
-def _hosted_agent() -> Iterator[Finding]:
-    """Whether the program that the operator set as the agent is found, and given the variables that are named."""
+def _of_settings() -> Iterator[Finding]:
     # pydantic and its settings load slowly.
     from commonplace.settings import load_settings
 
@@ -110,6 +113,39 @@ def _hosted_agent() -> Iterator[Finding]:
     except CommonplaceError as error:
         yield Finding("settings", "error", error.message, "Mend it; what the settings say is not known until then.")
         return
+    yield from _language_model(settings)
+    yield from _hosted_agent(settings)
+
+
+def _language_model(settings: "Settings") -> Iterator[Finding]:
+    """Which language model learns, and whether anybody knows what it costs."""
+    # The vendors' libraries load slowly.
+    from commonplace.compose.services import asked_model
+    from commonplace.llms.choose import is_priced
+
+    name = settings.llm_model
+    if name in (None, "none"):
+        yield Finding("model", "ok", "No language model is set: rules learn, and the librarian answers.")
+        return
+    try:
+        priced = is_priced(name, asked_model(settings))
+    except ImportError:
+        yield Finding("model", "error", f"What {name} needs is not installed.", "pip install 'commonplace[agent]'")
+        return
+    except CommonplaceError as error:
+        yield Finding("model", "error", error.message, "Correct [llm] model. Until then rules learn instead.")
+        return
+    if priced:
+        yield Finding("model", "ok", f"The language model is {name}.")
+        return
+    advice = 'Set its price, or nothing for a model of your own: [llm] prices = ["MODEL=INPUT/OUTPUT"], in US dollars per million tokens.'
+    yield Finding(
+        "model", "warning", f"Nobody knows what {name} costs. It is used, and budgets count an estimate.", advice
+    )
+
+
+def _hosted_agent(settings: "Settings") -> Iterator[Finding]:
+    """Whether the program that the operator set as the agent is found, and given the variables that are named."""
     if not settings.agent_command:
         return
     program = shutil.which(settings.agent_command[0])

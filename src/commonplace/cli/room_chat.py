@@ -7,6 +7,7 @@ Lines are read in a thread of their own, so that a room is heard while somebody 
 import asyncio
 import re
 import sys
+import uuid
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from pathlib import Path
@@ -68,13 +69,15 @@ class RoomChat:
                     pass
 
     async def say(self, text: str) -> None:
+        # Known before it is said: it may be heard before the daemon has answered.
+        id = uuid.uuid4().hex
+        self._own.add(id)
+        self._waiting.add(id)
         try:
-            message = await self._daemon.rooms.say(self._room, text, speaker=self._speaker, channel=self._channel)
+            await self._daemon.rooms.say(self._room, text, id=id, speaker=self._speaker, channel=self._channel)
         except CommonplaceError as error:
+            self._waiting.discard(id)
             typer.secho(visible(error.message), fg="red", err=True)
-            return
-        self._own.add(message.id)
-        self._waiting.add(message.id)
 
     async def attach(self, path: Path) -> None:
         """Say a file of this machine."""

@@ -65,7 +65,7 @@ async def talk(
             yield (
                 *live_use_cases(settings, services, sessions),
                 Rooms(services.desk, host),
-                ChannelAdmin(services.desk, host),
+                ChannelAdmin(services.desk, host, services.work_folders),
             )
 
 

@@ -39,6 +39,14 @@ def event_frame(event: Event) -> bytes:
     return frame(event.news.type, document(event), id=event.id)
 
 
+def mention_frame(event: Event) -> bytes:
+    """
+    An event of the log in the stream of a session: without an id, since that stream counts its own. `log_id` is its place in the log.
+    """
+    shape = document(event)
+    return frame(event.news.type, {**{key: value for key, value in shape.items() if key != "id"}, "log_id": event.id})
+
+
 def note_frame(type: str, **data: Json) -> bytes:  # noqa: A002 - as events call it
     """What the stream says about itself, without an id."""
     return frame(type, {"v": VERSION, "type": type, "data": data})

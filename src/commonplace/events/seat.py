@@ -59,6 +59,7 @@ class Seat(Generic[T]):
         "_queue",
         "_size",
         "_teller",
+        "_unmentioned",
         "_warned",
         "_warning",
         "after",
@@ -75,6 +76,7 @@ class Seat(Generic[T]):
         self._limit: asyncio.Timeout | None = None
         self._warned = False
         self._warning: bytes | None = None
+        self._unmentioned = 0
         self.listener = listener
         self.after = 0
         self.doubted = False
@@ -114,6 +116,9 @@ class Seat(Generic[T]):
         self._warning = None
         if len(self._queue) < self._size * _CALM_BELOW:
             self._warned = False
+            if self._unmentioned:
+                frames.append(note_frame("workspace_events_missed", count=self._unmentioned))
+                self._unmentioned = 0
         if not self._queue and not self.ended:
             self._awake.clear()
         return frames
@@ -135,6 +140,17 @@ class Seat(Generic[T]):
                 maxQueued=self._size,
                 lastEventId=id,
             )
+        self._awake.set()
+
+    def mention(self, frame: bytes) -> None:
+        """
+        Queue what happens beside the events, without an id. A reader that does not keep up is told only how many were left out: such a frame
+        ends no seat, and takes no place that an event needs.
+        """
+        if self._unmentioned or len(self._queue) >= self._size * _CALM_BELOW:
+            self._unmentioned += 1
+        else:
+            self._queue.append(frame)
         self._awake.set()
 
     def doubt(self) -> None:

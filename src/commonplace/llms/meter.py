@@ -53,6 +53,8 @@ class Bill:
     """What a call costs: all that was reserved, until its answer says otherwise (`is_reported`)."""
 
     micro_usd: int
+    most: int
+    """What was reserved."""
     tokens: Tokens | None = None
     is_reported: bool = False
 
@@ -129,15 +131,17 @@ class MeteredModel(WrapperModel):
         return ModelSettings(**{**(settings or {}), "max_tokens": self._output_tokens})  # pyright: ignore[reportArgumentType] - of that type already
 
     def _most(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> int:
-        """The most that a call can cost."""
-        return self._prices.cost(Tokens(input=input_tokens(messages, parameters), output=self._output_tokens))
+        """The most that a call can cost. If nobody knows what the model costs, that is a guess: it must not keep a task from its model."""
+        most = self._prices.cost(Tokens(input=input_tokens(messages, parameters), output=self._output_tokens))
+        room = self._tab.room
+        return most if room is None or self._prices.is_known else min(most, room)
 
     @asynccontextmanager
     async def _billed(self, most: int) -> AsyncGenerator[Bill]:
         """Reserves, and settles once, whatever happens in between. Neither is left half done by a cancellation."""
         with anyio.fail_after(_PATIENCE, shield=True):
             reserved = await self._tab.reserve(most)
-        bill = Bill(reserved.micro_usd)
+        bill = Bill(reserved.micro_usd, most=reserved.micro_usd)
         try:
             yield bill
         finally:
@@ -160,7 +164,8 @@ class MeteredModel(WrapperModel):
         )
         # A server that does not report what it used may have used all of it.
         if is_told:
-            bill.micro_usd = self._prices.cost(bill.tokens)
+            cost = self._prices.cost(bill.tokens)
+            bill.micro_usd = cost if self._prices.is_known else min(cost, bill.most)
             bill.is_reported = True
 
 

@@ -276,6 +276,12 @@ class Tab:
         )
 
     @property
+    def room(self) -> int | None:
+        """What the task may still cost; None if it has no limit of its own."""
+        cap = self._work.limits.micro_usd
+        return None if cap is None else max(cap - self._micro_usd, 0)
+
+    @property
     def open_reservations(self) -> int:
         """How many calls have not been settled."""
         return len(self._open)

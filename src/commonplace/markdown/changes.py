@@ -216,6 +216,15 @@ class ChangeSet:
             _prune(history)
 
 
+def keep_change(root: Root, change: Past, steps: Sequence[FileStep], *, epoch: str) -> None:
+    """Record a change that was made without a `ChangeSet`, unless something was erased since `epoch`."""
+    with shared(root) as present:
+        if present == epoch:
+            history = history_of(root)
+            write_down(history, f"{change.id}.json", change, steps)
+            _prune(history)
+
+
 def past(root: Root) -> list[Past]:
     """The changes that can be undone, newest first."""
     return [change for change, steps in noted(root) if steps]

@@ -86,6 +86,8 @@ class Removal:
     paths: frozenset[str]
     texts: tuple[str, ...]
     everything: bool = False
+    lines: frozenset[str] = frozenset()
+    """Hashes of the lines of a room's file that were to go, those too that were gone already."""
 
     @property
     def absolute(self) -> tuple[str, ...]:
@@ -173,6 +175,7 @@ def take(
         paths=frozenset(target.path for target in targets if not target.lines),
         texts=tuple(_said(files)),
         everything=everything,
+        lines=frozenset(line for target in targets for line in target.lines),
     )
 
 
@@ -269,7 +272,7 @@ def thin(removal: Removal) -> Quotes:
     for name, change, steps in past:
         if change.id in own:
             continue
-        stay = [] if removal.everything else [step for step in steps if _stays(step, doomed, quotes)]
+        stay = [] if removal.everything else [step for step in steps if _stays(step, doomed, quotes, removal.lines)]
         if stay and len(stay) < len(steps):
             write_down(history, name, change, stay)
         elif not stay and (steps or removal.everything):
@@ -303,8 +306,10 @@ def _ancestors(paths: frozenset[str], past: Sequence[tuple[str, Past, list[FileS
             return doomed
 
 
-def _stays(step: FileStep, doomed: set[str], quotes: Quotes) -> bool:
-    return step.path not in doomed and not any(map(quotes.are_in, _texts(step)))
+def _stays(step: FileStep, doomed: set[str], quotes: Quotes, lines: frozenset[str]) -> bool:
+    texts = _texts(step)
+    is_line = bool(lines) and any(_hash_of(row) in lines for text in texts for row in text.splitlines())
+    return not is_line and step.path not in doomed and not any(map(quotes.are_in, texts))
 
 
 def end(root: Root, changes: Iterable[str], *, mark: bool = False) -> None:

@@ -10,17 +10,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, cast
 
-from commonplace.errors import ContentTooLarge, FileError, InvalidContent, MemoryFileTooLarge, PathNotFound
+from commonplace.errors import (
+    ContentTooLarge,
+    FileChanged,
+    FileError,
+    InvalidContent,
+    MemoryFileTooLarge,
+    MemoryWriteTimeout,
+    PathNotFound,
+)
+from commonplace.markdown.changes import ChangeOf, FileStep, Past, drop, history_of, keep_change, noted
 from commonplace.markdown.confine import FileSnapshot
 from commonplace.markdown.cues import normal
+from commonplace.markdown.gate import epoch_of
 from commonplace.markdown.roots import INDEX, Root
 from commonplace.text.fence import without_unseen
 from commonplace.values.channel import RoomMemoryFull
-from commonplace.values.moment import to_iso
+from commonplace.values.json import Json
+from commonplace.values.moment import new_id, to_iso
 
 MOST_EXISTING: Final = 16 * 1024 * 1024
 MOST_WRITE: Final = 1024 * 1024
@@ -30,6 +42,19 @@ HEARD: Final = ", overheard"
 """Behind the name of who said it, in a line that nobody asked for."""
 _DASH: Final = " – "
 _MOST_NAME: Final = 64
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoomChange:
+    """
+    What can be undone: the line `before` was forgotten, or `after` came in its place. `record`: it was no line, but this record, which a tool or the agent
+    had kept.
+    """
+
+    id: str
+    before: str | None = None
+    after: str | None = None
+    record: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,8 +106,9 @@ class RoomFile:
 
         return self._change(compose, now)
 
-    def correct(self, line: str, text: str, by: str, now: datetime) -> bool:
+    def correct(self, line: str, text: str, by: str, now: datetime, *, undoable: bool = True) -> bool:
         """Another text in the place of a line, as `lines` has it. False: there is no such line, or it says so already. Raises as `append`."""
+        epoch = epoch_of(self.root)
         claim = clean_claim(check_room_text(text))
         if not claim:
             raise InvalidContent("Give something to remember.")
@@ -91,16 +117,55 @@ class RoomFile:
         def compose(before: str) -> str | None:
             return "".join(full if bare_line(other) == line else other for other in before.splitlines(keepends=True))
 
-        return self._change(compose, now)
+        is_changed = self._change(compose, now)
+        if is_changed and undoable:
+            self._keep(now, epoch, before=line, after=bare_line(full))
+        return is_changed
 
-    def remove(self, line: str, now: datetime) -> bool:
+    def remove(self, line: str, now: datetime, *, undoable: bool = True) -> bool:
         """Without this line. False: there is none."""
+        epoch = epoch_of(self.root)
 
         def compose(before: str) -> str | None:
             others = [other for other in before.splitlines(keepends=True) if bare_line(other) != line]
             return "".join(others)
 
-        return self._change(compose, now)
+        is_changed = self._change(compose, now)
+        if is_changed and undoable:
+            self._keep(now, epoch, before=line)
+        return is_changed
+
+    def changes(self) -> list[RoomChange]:
+        """What can be undone, the last first. What was erased since cannot."""
+        self._require_own()
+        return [change for past, steps in noted(self.root) if (change := _room_change(past, steps)) is not None]
+
+    def note_record(self, record: str, line: str | None, now: datetime) -> None:
+        """That a record was forgotten, or that `line` says now what it is to say."""
+        self._keep(now, epoch_of(self.root), after=line, record=record)
+
+    def drop_change(self, id: str) -> None:
+        """It is undone."""
+        with suppress(PathNotFound, FileChanged):
+            drop(history_of(self.root), f"{id}.json")
+
+    def _keep(
+        self,
+        now: datetime,
+        epoch: str,
+        *,
+        before: str | None = None,
+        after: str | None = None,
+        record: str | None = None,
+    ) -> None:
+        what: ChangeOf = "forget" if after is None else "edit"
+        about: dict[str, Json] = {"room": True} if record is None else {"room": True, "record": record}
+        change = Past(id=f"{what}-{new_id(now)}", what=what, at=to_iso(now), paths=(INDEX,), about=about)
+        # Of a record that was forgotten nothing is kept here: it is in the store.
+        steps = [] if before is None and after is None else [FileStep(INDEX, before, after, before)]
+        # Somebody is erasing: it is done all the same, and cannot be undone.
+        with suppress(MemoryWriteTimeout):
+            keep_change(self.root, change, steps, epoch=epoch)
 
     def replace(self, text: str, by: str, now: datetime) -> bool:
         """All of it, made shorter for instance. Lines that were not there are those of `by`, whatever they say of themselves. False: it is as before."""
@@ -160,6 +225,16 @@ class RoomFile:
             return (json.dumps(meta, ensure_ascii=False, indent=2) + "\n").encode()
 
         self.root.folder.change((META,), work, durable=False)
+
+
+def _room_change(past: Past, steps: Sequence[FileStep]) -> RoomChange | None:
+    """None: nothing is left of it, or somebody else recorded it."""
+    record = past.about.get("record")
+    record = record if isinstance(record, str) else None
+    if not past.about.get("room") or (record is None and not steps) or (past.what == "edit" and not steps):
+        return None
+    step = steps[0] if steps else None
+    return RoomChange(id=past.id, before=step and step.before, after=step and step.after, record=record)
 
 
 def bare_line(line: str) -> str:

@@ -22,7 +22,7 @@ from commonplace.text.fence import CLOSE, OPEN, OTHERWISE, POLICY, entry, label,
 from commonplace.text.tokens import TokenCounter
 from commonplace.values.context import ContextBlock, ContextMeta, ContextQuery
 from commonplace.values.query import Filter, Hit, Order, Query
-from commonplace.values.record import Record
+from commonplace.values.record import TRUSTED, Record
 from commonplace.values.scope import Scope
 
 BUDGET: Final = 2000
@@ -284,7 +284,8 @@ def _is_contradicted(piece: Piece) -> bool:
 
 def _section_line(piece: Piece) -> str:
     key = f"**{name(piece.record.key)}**: " if piece.record.key else ""
-    return entry(key, piece.text, label(piece.record))
+    # An id and a label cost as much as a row: only what is not to be trusted says so.
+    return entry(key, piece.text, "" if piece.record.trust in TRUSTED else label(piece.record))
 
 
 def _section(record: Record) -> SectionName:

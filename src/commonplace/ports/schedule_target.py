@@ -53,6 +53,10 @@ class TargetRules(Protocol):
         """
         ...
 
+    async def reaches(self, who: Principal, target: str) -> bool:
+        """Whether the caller may still read what is said there."""
+        ...
+
     async def owns(self, who: Principal, target: str) -> bool:
         """Whether the caller decides what is said there by itself, whoever set it."""
         ...

@@ -56,9 +56,10 @@ class DaemonRooms:
     def __init__(self, daemon: DaemonConnection) -> None:
         self._daemon = daemon
 
-    def list(self, channel: str = "web") -> builtins.list[ChatRoom]:
-        """The caller's rooms, by title."""
-        return builtins.list((self._get(_rooms(channel), RoomsAnswer)).rooms)
+    def list(self, channel: str = "web", *, everyone: bool = False) -> builtins.list[ChatRoom]:
+        """The caller's rooms, by title; `everyone`: all, for admins, and the audit says so."""
+        parameters = {"everyone": True} if everyone else {}
+        return builtins.list((self._get(_rooms(channel), RoomsAnswer, parameters)).rooms)
 
     def create(self, title: str, *, id: str | None = None, channel: str = "web") -> ChatRoom:
         """A new room; it is the caller's. Let others in by `share` of its scope, `channel:<channel>/<id>`."""

@@ -218,7 +218,7 @@ class Approvals:
             line = check_line("reason", reason)
             approval = await desk.store.approvals.approval(who.tenant, id)
             is_own = approval.subject == who.subject
-            _, scope = await self._text(who.tenant, approval)
+            _, scope, _ = await self._text(who.tenant, approval)
             if not (is_own or who.is_at_least("admin") or await self._may_decline(who, approval, scope)):
                 await account.note("denied", approval=id)
                 raise NotFound("There is no such approval.", id=id)
@@ -294,7 +294,7 @@ class Approvals:
         is_own, reviews = approval.subject == who.subject, who.is_at_least("reviewer")
         if not is_own and not reviews:
             return None
-        text, scope = await self._text(who.tenant, approval)
+        text, scope, is_held = await self._text(who.tenant, approval)
         is_reached = scope is not None and who.reaches(scope)
         if not (is_own or is_reached or _is_asked(who, approval)):
             return None
@@ -303,7 +303,8 @@ class Approvals:
             approved_by = await self._approver(who.tenant, approval, keys)
             if text is None or (approved_by and not is_own):
                 return None
-        may_read = is_reached or (reviews and _is_asked(who, approval))
+        # What is in quarantine is for reviewers, whoever asked for it to be shared.
+        may_read = (is_reached and (reviews or not is_held)) or (reviews and _is_asked(who, approval))
         return ApprovalEntry(approval=approval, text=text if may_read else None, approved_by=approved_by)
 
     async def _approver(self, tenant: str, request: Approval, keys: Sequence[Key]) -> str | None:
@@ -318,8 +319,8 @@ class Approvals:
         valid = await self._valid(tenant, request.subject, target, keys)
         return valid[0].actor if valid else None
 
-    async def _text(self, tenant: str, approval: Approval) -> tuple[str | None, Scope | None]:
-        """What it is about, as far as it still stands as it was looked at, and where that is."""
+    async def _text(self, tenant: str, approval: Approval) -> tuple[str | None, Scope | None, bool]:
+        """What it is about, as far as it still stands as it was looked at, where that is, and whether it is in quarantine."""
         # As above.
         from commonplace.service.knowledge import scope_of  # noqa: PLC0415
 
@@ -328,13 +329,14 @@ class Approvals:
             if approval.kind == "record":
                 [record] = await store.records.get(tenant, [approval.target])
                 is_same = record.version == approval.version and record.deleted_at is None
-                return record.text if is_same else None, record.scope
+                return record.text if is_same else None, record.scope, is_quarantined(record)
             item = await store.knowledge.item(tenant, approval.target)
             [space] = await store.knowledge.spaces(tenant, [item.space])
             is_same = to_ms(item.updated_at) == approval.version
-            return f"{item.title}\n{item.summary}".strip() if is_same else None, scope_of(space)
+            text = f"{item.title}\n{item.summary}".strip() if is_same else None
+            return text, scope_of(space), item.status == "quarantined"
         except NotFound:
-            return None, None
+            return None, None, False
 
 
 def record_target(versions: Sequence[Record], scope: Scope) -> ReviewTarget:

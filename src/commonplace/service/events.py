@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from commonplace.errors import InvalidInput
 from commonplace.events.hub import Hears, Hub
 from commonplace.events.live import HEARTBEAT_SECONDS
-from commonplace.events.seat import LONGEST_QUEUE, QUEUE, SHORTEST_QUEUE
+from commonplace.events.seat import LONGEST_QUEUE, QUEUE, SHORTEST_QUEUE, Seat
 from commonplace.events.stream import Stream
 from commonplace.governance.access import reaches_all, require_role
 from commonplace.service.desk import Desk
@@ -24,6 +24,11 @@ from commonplace.values.scope import Scope
 MOST_FILTERS: Final = 100
 _TYPE: Final = re.compile(r"\*|[a-z][a-z_]*(\.[a-z_]+)*(\.\*)?")
 _KEYS_KEPT: Final = 5.0
+_NOT_OF_A_WORKSPACE: Final = ("session.", "job.")
+"""What sessions do is told by themselves and by the list of those in use; what a task changes is told as that."""
+
+
+FrameOfNews: TypeAlias = Callable[[Event], bytes | None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +112,25 @@ class Listening:
                         client=news.client,
                         data=news.data,
                     )
+
+    @asynccontextmanager
+    async def beside(self, who: Principal, seat: Seat[Any], frame: FrameOfNews) -> AsyncGenerator[None]:
+        """
+        Have somebody who listens to a session hear what happens in the workspace, too, as far as they may. `frame` writes it; None: it is
+        told there already. What is missed meanwhile is in the log.
+        """
+        hears = _hears(await self._desk.with_every_scope(who), Wanted())
+
+        def tell(event: Event) -> None:
+            news = event.news
+            # Asked in any case: whoever listens keeps up with what is shared with them.
+            if hears(news) and news.scope is not None and not news.type.startswith(_NOT_OF_A_WORKSPACE):
+                text = frame(event)
+                if text is not None:
+                    seat.mention(text)
+
+        with self._hub.watched(tell):
+            yield
 
     async def is_welcome(self, who: Principal) -> bool:
         """Whether the key still opens something, and the session goes on. A thousand listeners look at one list of keys."""

@@ -75,7 +75,7 @@ class History:
     # ---- sessions
 
     async def create(self, who: Principal, agent: str, fields: SessionFields) -> Session:
-        """Begin a session with an agent. Raises Conflict: the id is taken."""
+        """Begin a session with an agent. Its memory is the caller's. Raises Conflict: the id is taken; ScopeTaken: it is the name of another's memory."""
         desk = self._desk
         async with desk.account(who, "session.create") as account:
             require_role(who, "writer")
@@ -86,9 +86,10 @@ class History:
             await self._require_folder(who, session.folder)
             if not _owns(who, session):
                 raise Forbidden("This key reaches some workspaces only. Name the workspace that the session is about.")
-            return await desk.store.history.create_session(
-                who.tenant, session, _told(account, "session.created", session)
-            )
+            entries = _told(account, "session.created", session)
+            # Else the memory of the session would be whoever's speaks in it first, or knew its id before.
+            claims = tuple(replace(claim, strict=True) for claim in account.claims([Scope("session", session.id)]))
+            return await desk.store.history.create_session(who.tenant, session, replace(entries, claims=claims))
 
     async def session(self, who: Principal, id: str) -> Session:
         """Raises NotFound."""
@@ -239,7 +240,7 @@ class History:
             return SessionFilter(owner=None, archived=None)
         workspaces = () if _is_whole(who) else await self._desk.store.history.session_workspaces(who.tenant)
         within = tuple(workspace for workspace in workspaces if who.reaches(Scope("workspace", workspace)))
-        return SessionFilter(owner=who.subject, own_in=None if _is_whole(who) else within, archived=None)
+        return SessionFilter(owner=who.subject, own_in=_own_in(who, within), archived=None)
 
     # ---- how long it is kept
 
@@ -305,7 +306,7 @@ class History:
             return replace(narrowed, owner=None)
         workspaces = await self._desk.store.history.session_workspaces(who.tenant)
         within = tuple(workspace for workspace in workspaces if who.reaches(Scope("workspace", workspace)))
-        return replace(narrowed, shared_in=within, own_in=None if _is_whole(who) else within)
+        return replace(narrowed, shared_in=within, own_in=_own_in(who, within))
 
     # ---- what is kept
 
@@ -356,12 +357,21 @@ def _check_changes(session: Session, changes: SessionChanges) -> SessionChanges:
 
 
 def _is_whole(who: Principal) -> bool:
-    """Whether the key sees all that is its subject's: it is not one of several keys of a person, or it is not narrowed."""
+    """Whether the key sees all that is its subject's: it is not one of several keys of a person, or it is not narrowed, and nobody listens."""
+    if who.overheard:
+        return False
     return who.scopes is None or who.subject.startswith(KEY_SUBJECT) or who.reaches(who.home)
 
 
+def _own_in(who: Principal, within: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The workspaces about which the caller's own sessions are found: None is all of them. Others who listen are to hear of shared ones alone."""
+    if who.overheard:
+        return ()
+    return None if _is_whole(who) else within
+
+
 def _owns(who: Principal, session: Session) -> bool:
-    if session.owner != who.subject:
+    if session.owner != who.subject or (who.overheard and not session.shared):
         return False
     return _is_whole(who) or (session.workspace is not None and who.reaches(Scope("workspace", session.workspace)))
 

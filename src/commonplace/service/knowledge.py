@@ -32,6 +32,7 @@ from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
 from commonplace.service.approvals import Approvals
 from commonplace.service.desk import Desk
+from commonplace.service.quarantine_reach import item_withheld
 from commonplace.text.scrub import scrub
 from commonplace.values.knowledge import (
     Coverage,
@@ -139,8 +140,11 @@ class Registry:
             )
 
     async def item(self, who: Principal, id: str) -> Item:
+        """One in quarantine only reviewers read: others learn that it is there, and why."""
         async with self._desk.account(who, "knowledge.get") as account:
-            return (await self._item(who, account, id))[0]
+            item = (await self._item(who, account, id))[0]
+            is_hidden = item.status == "quarantined" and not who.is_at_least("reviewer")
+            return item_withheld(item) if is_hidden else item
 
     async def promote(self, who: Principal, id: str, to: ItemStatus, review: Review = NO_REVIEW) -> Item:
         """

@@ -21,6 +21,7 @@ from commonplace.memory.asking import require_whole
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account, Idempotency, Journaled, with_outcome
 from commonplace.service.erasure import EraseRuns, erase_nothing
+from commonplace.service.quarantine_reach import one_shown, shown
 from commonplace.values.record import Json, Record, Turn, Written
 from commonplace.values.scope import Scope
 
@@ -127,10 +128,10 @@ class Records:
         async with desk.account(who, "record.get") as account:
             record = await desk.found(who, account, id)
             if version is None or version == record.version:
-                return record
+                return await one_shown(desk, who, record)
             for earlier in await desk.visible(who, await desk.store.records.history(who.tenant, record.id)):
                 if earlier.version == version:
-                    return earlier
+                    return await one_shown(desk, who, earlier)
             raise VersionNotFound(id=record.id, version=version)
 
     async def history(self, who: Principal, id: str) -> list[Record]:
@@ -138,7 +139,9 @@ class Records:
         desk = self._desk
         async with desk.account(who, "record.get") as account:
             record = await desk.found(who, account, id)
-            return await desk.visible(who, await desk.store.records.history(who.tenant, record.id))
+            return await shown(
+                desk, who, await desk.visible(who, await desk.store.records.history(who.tenant, record.id))
+            )
 
     async def list(
         self, who: Principal, filter: Filter, *, order: Order = "newest", limit: int = 100, cursor: str | None = None
@@ -153,7 +156,7 @@ class Records:
             page = await desk.store.records.find(who.tenant, own_filter, order, limit, cursor)
             if filter.everyone:
                 await account.note_read()
-            return page
+            return replace(page, records=tuple(await shown(desk, who, page.records)))
 
     # ---- change
 
@@ -324,13 +327,13 @@ class Records:
             if action in _TAKE_AWAY:
                 require_whole(id)
             if (before := await desk.answered(who, change.once)) is not None:
-                return before[-1].record
+                return await one_shown(desk, who, before[-1].record)
             record = await desk.found(who, account, id)
             try:
                 changed = await step(self._lifecycle(who, account), record)
             except AlreadyAnswered:
-                return (await desk.answered_meanwhile(who, change.once))[-1].record
-            return await account.answer(changed, before=record)
+                return await one_shown(desk, who, (await desk.answered_meanwhile(who, change.once))[-1].record)
+            return await one_shown(desk, who, await account.answer(changed, before=record))
 
     def _lifecycle(self, who: Principal, account: Account) -> Lifecycle:
         return self._desk.engines(who).lifecycle(Journaled(self._desk.store.records, account), who.actor)

@@ -20,7 +20,7 @@ from commonplace.governance.access import require_role
 from commonplace.guard.caution import is_planted
 from commonplace.guard.quarantine import signs
 from commonplace.guard.wishes import is_order
-from commonplace.markdown.room_file import RoomFile, check_room_text
+from commonplace.markdown.room_file import RoomChange, RoomFile, check_room_text
 from commonplace.markdown.roots import channel_root, own_folder_name
 from commonplace.markdown.watch import Following
 from commonplace.ports.journal import Entries
@@ -79,10 +79,27 @@ class RoomMemories:
         work = partial(file.append, clean.text, by, self._desk.clock.now())
         return _told(await self._change(who, room, "room.remember", work), clean)
 
-    async def forget(self, who: Principal, room: ChatRoom, line: str) -> RoomMemoryChange:
-        """Drop a line, as `lines` has it."""
+    async def forget(self, who: Principal, room: ChatRoom, line: str, *, undoable: bool = True) -> RoomMemoryChange:
+        """Drop a line, as `lines` has it. `undoable`: it is one of the `changes` then."""
         file = self.file(who.tenant, room)
-        return await self._change(who, room, "room.forget", partial(file.remove, line, self._desk.clock.now()))
+        work = partial(file.remove, line, self._desk.clock.now(), undoable=undoable)
+        return await self._change(who, room, "room.forget", work)
+
+    async def changes(self, who: Principal, room: ChatRoom) -> list[RoomChange]:
+        """What can be undone, the last first; it is kept with the file, and erased with it. Raises Forbidden."""
+        require_role(who, "reader")
+        await self._desk.require(who, room.scope)
+        return await asyncio.to_thread(self.file(who.tenant, room).changes)
+
+    async def note_record(self, who: Principal, room: ChatRoom, record: str, *, line: str | None = None) -> None:
+        """That a record of the room was forgotten, or that `line` is in its place: one of the `changes`."""
+        await self._desk.require(who, room.scope)
+        await asyncio.to_thread(self.file(who.tenant, room).note_record, record, line, self._desk.clock.now())
+
+    async def drop_change(self, who: Principal, room: ChatRoom, change: RoomChange) -> None:
+        """It is undone."""
+        await self._desk.require(who, room.scope)
+        await asyncio.to_thread(self.file(who.tenant, room).drop_change, change.id)
 
     async def replace(self, who: Principal, room: ChatRoom, text: str, *, by: str = "") -> RoomMemoryChange:
         """All of it at once: to make it shorter. Lines that were not there are those of `by`. Raises as `remember`."""
@@ -91,11 +108,13 @@ class RoomMemories:
         work = partial(file.replace, clean.text, by, self._desk.clock.now())
         return _told(await self._change(who, room, "room.replace_memory", work), clean)
 
-    async def correct(self, who: Principal, room: ChatRoom, line: str, text: str, *, by: str = "") -> RoomMemoryChange:
-        """Another text in the place of a line, as `lines` has it. Raises as `remember`."""
+    async def correct(
+        self, who: Principal, room: ChatRoom, line: str, text: str, *, by: str = "", undoable: bool = True
+    ) -> RoomMemoryChange:
+        """Another text in the place of a line, as `lines` has it. `undoable`: it is one of the `changes` then. Raises as `remember`."""
         clean = await asyncio.to_thread(_judged, text)
         file = self.file(who.tenant, room)
-        work = partial(file.correct, line, clean.text, by, self._desk.clock.now())
+        work = partial(file.correct, line, clean.text, by, self._desk.clock.now(), undoable=undoable)
         return _told(await self._change(who, room, "room.correct", work), clean)
 
     async def learn(

@@ -31,6 +31,13 @@ class RoomRules(TargetRules):
         if settings.route == "single":
             raise InvalidInput("All rooms of this channel share one conversation, so no room of it has schedules.")
 
+    async def reaches(self, who: Principal, target: str) -> bool:
+        try:
+            await self._room(who, target)
+        except (InvalidInput, RoomNotFound):
+            return False
+        return True
+
     async def owns(self, who: Principal, target: str) -> bool:
         """The channel itself, admins, the owner of the room, and those who may do there what changes it for everybody."""
         place = room_of(target)

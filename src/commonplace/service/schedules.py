@@ -1,7 +1,8 @@
 """
 Schedules: who sets, sees and changes them.
 
-A schedule is its creator's. The owner of its target and admins see it, too, and change it. Whoever may not see it does not find it.
+A schedule is its creator's. The owner of its target and admins see it, too, and change it. Whoever may not see it does not find it. A creator who
+does not reach the target any more can only stop it, and is not shown what was said there.
 """
 
 from __future__ import annotations
@@ -75,6 +76,13 @@ class SessionRules(TargetRules):
         session = await self._history.session(who, _name(target))
         if session.archived_at is not None:
             raise Conflict("The session is archived. Bring it back first, or name another.")
+
+    async def reaches(self, who: Principal, target: str) -> bool:
+        try:
+            await self._history.session(who, _name(target))
+        except NotFound:
+            return False
+        return True
 
     async def owns(self, who: Principal, target: str) -> bool:
         try:
@@ -156,14 +164,14 @@ class Schedules:
             )
             entries = self._told(account, "schedule.added", schedule)
             await desk.store.schedules.add_schedule(schedule, entries, most=MOST_ENABLED)
-            return await self._view(schedule)
+            return await self._view(who, schedule)
 
     # ---- look
 
     async def get(self, who: Principal, id: str) -> ScheduleView:
         """Raises ScheduleNotFound."""
         async with self._desk.account(who, "schedule.get") as account:
-            return await self._view(await self._found(who, account, id))
+            return await self._view(who, await self._found(who, account, id))
 
     async def list(
         self,
@@ -191,7 +199,9 @@ class Schedules:
                 who.tenant, target=target, subject=subject, limit=limit, cursor=cursor
             )
             pauses = tuple(await self._desk.store.schedules.schedule_pauses(who.tenant))
-            views = [self._shown(row, pauses) for row in rows if sees_all or _is_creator(who, row)]
+            rows_in_reach = [row for row in rows if sees_all or _is_creator(who, row)]
+            reached = {target: await self._reaches(who, target) for target in {row.target for row in rows_in_reach}}
+            views = [self._shown(row, pauses, whole=reached[row.target]) for row in rows_in_reach]
             return SchedulePage(tuple(views), rows[-1].id if len(rows) == limit else None)
 
     # ---- change
@@ -200,14 +210,15 @@ class Schedules:
         """Raises InvalidSchedule: its only time has passed."""
         async with self._desk.account(who, "schedule.enable") as account:
             schedule = await self._changeable(who, account, id)
+            await self._require_reach(who, schedule)
             if schedule.enabled:
-                return await self._view(schedule)
+                return await self._view(who, schedule)
             later = plan.enabled(schedule, utc(self._desk.clock.now()))
             if not later.enabled:
                 raise InvalidSchedule("Its only time has passed. Set another one.")
             entries = self._told(account, "schedule.changed", later)
             later = await self._desk.store.schedules.change_schedule(later, entries, most=MOST_ENABLED)
-            return await self._view(later)
+            return await self._view(who, later)
 
     async def disable(self, who: Principal, id: str) -> ScheduleView:
         """A turn that is played goes on; there is no next one."""
@@ -219,7 +230,7 @@ class Schedules:
                     later = await self._desk.store.schedules.change_schedule(
                         later, self._told(account, "schedule.changed", later)
                     )
-                    return await self._view(later)
+                    return await self._view(who, later)
                 except ScheduleChanged:
                     if not tries:
                         raise
@@ -230,6 +241,7 @@ class Schedules:
         desk = self._desk
         async with desk.account(who, "schedule.run") as account:
             schedule = await self._changeable(who, account, id)
+            await self._require_reach(who, schedule)
             now = utc(desk.clock.now())
             if schedule.fire is not None and await self.is_open(schedule):
                 raise Conflict("A turn of this schedule is being played. Wait for its end.")
@@ -237,7 +249,7 @@ class Schedules:
             fire = Fire(job=job.id, due=now, since=now, by=who.actor)
             entries = self._told(account, "schedule.changed", schedule, job)
             return await self._view(
-                await desk.store.schedules.change_schedule(plan.fired(schedule, fire, now), entries)
+                who, await desk.store.schedules.change_schedule(plan.fired(schedule, fire, now), entries)
             )
 
     async def cancel(self, who: Principal, id: str) -> None:
@@ -313,6 +325,20 @@ class Schedules:
         except InvalidInput:
             # Of a kind that this daemon does not have any more.
             return who.role == "admin" and reaches_all(who)
+
+    async def _reaches(self, who: Principal, target: str) -> bool:
+        if who.role == "admin" and reaches_all(who):
+            return True
+        try:
+            return await self._rules(target).reaches(who, target)
+        except InvalidInput:
+            # Of a kind that this daemon does not have any more.
+            return False
+
+    async def _require_reach(self, who: Principal, schedule: Schedule) -> None:
+        """Raises Forbidden: whoever set it does not reach the target any more."""
+        if not await self._reaches(who, schedule.target):
+            raise Forbidden("You do not reach the place of this schedule any more. You can disable it, or cancel it.")
 
     async def _found(self, who: Principal, account: Account, id: str) -> Schedule:
         """Raises ScheduleNotFound: there is none, or it is not the caller's to see."""
@@ -390,11 +416,13 @@ class Schedules:
             at=timing.at,
         )
 
-    async def _view(self, schedule: Schedule) -> ScheduleView:
-        return self._shown(schedule, tuple(await self._desk.store.schedules.schedule_pauses(schedule.tenant)))
+    async def _view(self, who: Principal, schedule: Schedule) -> ScheduleView:
+        pauses = tuple(await self._desk.store.schedules.schedule_pauses(schedule.tenant))
+        return self._shown(schedule, pauses, whole=await self._reaches(who, schedule.target))
 
-    def _shown(self, schedule: Schedule, pauses: tuple[SchedulePause, ...]) -> ScheduleView:
-        timing = schedule.timing
+    def _shown(self, schedule: Schedule, pauses: tuple[SchedulePause, ...], *, whole: bool) -> ScheduleView:
+        """Not `whole`: without what was answered, for who may not read it any more."""
+        timing, last = schedule.timing, schedule.last
         return ScheduleView(
             id=schedule.id,
             target=schedule.target,
@@ -418,7 +446,7 @@ class Schedules:
             disabled_because=schedule.disabled_because,
             failures=schedule.failures,
             fires=schedule.fires,
-            last=schedule.last,
+            last=last if whole or last is None else replace(last, preview=None),
         )
 
     def _next_times(self, schedule: Schedule) -> tuple[datetime, ...]:

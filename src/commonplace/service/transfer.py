@@ -27,7 +27,7 @@ from commonplace.jobs.payloads import (
 )
 from commonplace.markdown.reader import identities
 from commonplace.markdown.roots import private_folders
-from commonplace.memory.transfer import LoadReport
+from commonplace.memory.transfer import LoadReport, Shown
 from commonplace.ports.journal import Entries
 from commonplace.ports.maintenance import Progress
 from commonplace.ports.records import RecordStore
@@ -35,6 +35,7 @@ from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
 from commonplace.service.history import History
 from commonplace.service.maintenance import Keeping
+from commonplace.service.quarantine_reach import left_in
 from commonplace.values.job import Job, Line, NewJob, Room
 from commonplace.values.moment import new_id
 from commonplace.values.principal import Principal
@@ -272,9 +273,8 @@ class Moving:
                 account.details["everyone"] = True
             readable = await desk.readable(who, scopes, everyone=everyone)
             await account.note_read()
-            caller = await desk.with_every_scope(who)
+            is_visible = await self._exported(who)
         transfer = desk.engines(who).transfer(desk.store.records, await self._sessions(who, scopes, everyone=everyone))
-        is_visible = None if reaches_all(who) else partial(visible, caller)
         async for lines, _ in transfer.lines(readable, is_visible):
             yield "".join(lines)
 
@@ -295,11 +295,21 @@ class Moving:
                 account.details["everyone"] = True
             readable = await desk.readable(who, scopes, everyone=everyone)
             await account.note_read()
-            caller = await desk.with_every_scope(who)
-            is_visible = None if reaches_all(who) else partial(visible, caller)
+            is_visible = await self._exported(who)
             sessions = await self._sessions(who, scopes, everyone=everyone)
             transfer = desk.engines(who).transfer(desk.store.records, sessions)
             return await transfer.export(target, scopes=readable, total=total, progress=progress, shown=is_visible)
+
+    async def _exported(self, who: Principal) -> Shown | None:
+        """Which versions of a record the caller's export has; None: all of them."""
+        if reaches_all(who) and who.is_at_least("reviewer"):
+            return None
+        caller, keys = await self._desk.with_every_scope(who), await self._desk.store.keys.list_keys(who.tenant)
+
+        def exported(versions: Sequence[Record]) -> list[Record]:
+            return left_in(caller, keys, visible(caller, versions))
+
+        return exported
 
     async def _sessions(
         self, who: Principal, scopes: Sequence[Scope] | None, *, everyone: bool

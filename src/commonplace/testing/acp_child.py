@@ -115,6 +115,13 @@ class _Child:
     def update(self, fields: Fields) -> None:
         self.send({"method": "session/update", "params": {"sessionId": self.session, "update": fields}})
 
+    def status(self, meta: Fields) -> None:
+        """An empty piece of a message, with something beside it."""
+        update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""}}
+        self.send(
+            {"method": "session/update", "params": {"sessionId": self.session, "update": update, "_meta": dict(meta)}}
+        )
+
     # ---- a turn
 
     def prompt(self, id_: Any) -> None:
@@ -208,6 +215,7 @@ class _Child:
 
 _STEPS: dict[str, Callable[[_Child, Any], object]] = {
     "update": _Child.update,
+    "status": _Child.status,
     "send": _Child.send,
     "print": _Child.say,
     "complain": _Child.complain,

@@ -17,7 +17,7 @@ from commonplace.ports.channel import CardOutcome, ChannelLimits, Inbox, Outgoin
 from commonplace.service.local import LocalMemory
 from commonplace.testing.agents import TurnBench
 from commonplace.testing.events import until
-from commonplace.values.channel import ChannelProfile, ChannelSettings, PlatformError
+from commonplace.values.channel import ChannelKind, ChannelProfile, ChannelSettings, PlatformError
 from commonplace.values.envelope import ChatAttachment, Envelope
 from commonplace.values.platform import ConnectionEntry, ConnectionState
 from commonplace.values.scope import DEFAULT_TENANT
@@ -104,14 +104,20 @@ class RoomBench:
     """A channel at work over a real store and a scripted model."""
 
     def __init__(
-        self, bench: TurnBench, settings: ChannelSettings = OPEN, platform: FakeChannel | None = None, **more: Any
+        self,
+        bench: TurnBench,
+        settings: ChannelSettings = OPEN,
+        platform: FakeChannel | None = None,
+        *,
+        kind: ChannelKind = "terminal",
+        **more: Any,
     ) -> None:
         """`more` are parts of the channel that differ."""
         self.bench = bench
         self.platform = platform or FakeChannel()
         services = bench.services
         store, clock = services.desk.store, services.desk.clock
-        self.profile = ChannelProfile(name="team", kind="terminal", created_at=clock.now(), settings=settings)
+        self.profile = ChannelProfile(name="team", kind=kind, created_at=clock.now(), settings=settings)
         # Made when it is first asked for.
         assert bench.agent is not None
         assert bench.sessions is not None

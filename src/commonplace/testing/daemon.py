@@ -170,17 +170,18 @@ async def served(
     doors: Sequence[ApiDoor] = DOORS,
     address: tuple[str, int] = ("127.0.0.1", 50_000),
     worker: Path | None = None,
+    url: str | None = None,
     **given: object,
 ) -> AsyncGenerator[InProcess]:
     """The server over a store in `home`. `given` are settings; `address` is where requests seem to come from. `worker`: the
-    socket at which it takes what the other workers in the same folder pass on.
+    socket at which it takes what the other workers in the same folder pass on; `url`: where other daemons are told that it is.
     """
     await to_thread(partial(home.mkdir, mode=0o700, parents=True, exist_ok=True))
     # Never the folder that the tests were started in: what is served may write there.
     settings = load_settings(home=home, **{"embedder": "none", "workspace": home, **given})
     async with (
         composed(settings, ComposeOptions(token=TOKEN, clock=clock)) as services,
-        talk(settings, services, socket=worker) as use_cases,
+        talk(settings, services, url=url, socket=worker) as use_cases,
         AsyncExitStack() as stack,
     ):
         siblings = None if worker is None else Siblings(worker)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from socket import SHUT_RDWR
 from threading import Event as ThreadEvent
 from threading import Thread
 from time import monotonic, sleep
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import httpx
 
@@ -21,6 +21,7 @@ from commonplace.ports.journal import Entries, Journal
 from commonplace.values.event import News
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 
+T = TypeVar("T")
 _FRAME: Final = re.compile(rb"(?:id: (?P<id>\d+)\n)?event: (?P<event>\S+)\ndata: (?P<data>.+)")
 
 
@@ -67,6 +68,14 @@ async def until(holds: Callable[[], bool], seconds: float = 5.0) -> None:
         # What is waited for need not be ours to set an event.
         while not holds():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
+
+
+async def until_there(ask: Callable[[], Awaitable[T]], seconds: float = 5.0) -> T:
+    """What `ask` answers, as soon as that is something."""
+    async with asyncio.timeout(seconds):
+        while not (answer := await ask()):  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.005)
+    return answer
 
 
 class Listener:

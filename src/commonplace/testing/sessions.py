@@ -65,13 +65,14 @@ class Program:
 
     @asynccontextmanager
     async def listening(
-        self, *, last: int | None = None, query: str = "", **headers: str
+        self, *, last: int | None = None, query: str = "", at: str = "/session/{}/events", **headers: str
     ) -> AsyncGenerator[SessionStream]:
+        """`at` is another door's address of the same."""
         own = {} if self.client is None else {"X-Qwen-Client-Id": self.client}
         if last is not None:
             own["Last-Event-ID"] = str(last)
         own |= {name.replace("_", "-"): value for name, value in headers.items()}
-        path = f"/session/{self.session}/events{query}"
+        path = at.replace("{}", self.session) + query
         async with self.http.stream("GET", path, headers=own, timeout=httpx.Timeout(PATIENCE, read=60.0)) as response:
             assert response.status_code == 200, await response.aread()
             async with SessionStream(response) as stream:

@@ -15,6 +15,7 @@ INPUT_TOKENS: Final = 50
 OUTPUT_TOKENS: Final = 7
 """What each answer of `completion` says it took."""
 _PATIENCE: Final = 10.0
+_LOOK_EVERY: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,7 +137,7 @@ class _Answering(BaseHTTPRequestHandler):
         self.vendor.keys.append(self.headers.get("Authorization"))
         reply = self.vendor.next()
         if reply.until is not None:
-            reply.until.wait(_PATIENCE)
+            self._await(reply.until)
         if reply.status and not (reply.hang and reply.body is None):
             self._answer(reply)
         if reply.hang:
@@ -145,6 +146,11 @@ class _Answering(BaseHTTPRequestHandler):
             self.close_connection = True
             with suppress(OSError):
                 self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _await(self, opened: Event) -> None:
+        """However long that takes; at the latest until the server ends."""
+        while not opened.wait(_LOOK_EVERY) and not self.vendor.over.is_set():
+            pass
 
     def _answer(self, reply: Reply) -> None:
         payload = reply.body.encode() if isinstance(reply.body, str) else json.dumps(reply.body).encode()

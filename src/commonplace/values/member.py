@@ -26,8 +26,8 @@ class Member(JsonObject):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionClaim:
     """
-    A session that somebody writes to. If it has no member yet it is theirs from now on, and `news` tells of it. If it has and the
-    subject is none of them, a `strict` claim undoes the write.
+    A session that somebody writes to. If it has no member yet it is theirs from now on, and `news` tells of it; if it is one that somebody began with
+    an agent, it is whoever's began it. If the subject is no member then, a `strict` claim undoes the write.
     """
 
     tenant: str

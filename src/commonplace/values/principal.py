@@ -121,7 +121,7 @@ class Principal:
     holds the key. `scopes` are the patterns of the key; without any the role decides. `member_of` are scopes that belong to the
     subject or are shared with it, as far as they were looked up. `operator` is the owner of the daemon: admin of every
     tenant. `key` is the id of the key that was shown, `session` what stood for it, `address` where the request came from, `door`
-    which way in. `loopback`: the request began on this machine; no proxy passed it on.
+    which way in. `loopback`: the request began on this machine; no proxy passed it on. `overheard`: others read what is found.
     """
 
     subject: str
@@ -140,6 +140,7 @@ class Principal:
     request: str | None = None
     capability: Capability | None = None
     member_of: frozenset[Scope] = frozenset()
+    overheard: bool = False
 
     @property
     def actor(self) -> str:
@@ -193,7 +194,7 @@ class Principal:
             public.append(ScopePattern(f"session:{session}"))
         if room is not None and "*" not in room.id and self.reaches(room):
             public.append(ScopePattern(str(room)))
-        return replace(self, scopes=tuple(public))
+        return replace(self, scopes=tuple(public), overheard=True)
 
     def is_at_home(self, scope: Scope) -> bool:
         """Whether the scope is read when the caller names none: no other person's, no session of others."""

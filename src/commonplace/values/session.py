@@ -22,6 +22,12 @@ class TurnQueueFull(TooManyRequests):
     status = 503
 
 
+class SessionEnding(Conflict):
+    """This session was ended while it was spoken to, and nothing of what was said is kept. Say it again."""
+
+    code = "session_ending"
+
+
 class SessionsUnavailable(Conflict):
     """On this system the workers of a daemon cannot pass on requests for a session to the one that leads it. Start it with --workers 1."""
 

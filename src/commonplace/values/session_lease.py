@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from commonplace.errors import CommonplaceError, Conflict, Overloaded, StoreUnavailable
@@ -26,6 +27,12 @@ class LeaseHolder:
     process: str
     url: str | None = None
     socket: str | None = None
+
+    def is_beside(self, other: LeaseHolder) -> bool:
+        """Whether these are two workers of one daemon: the sockets of its workers are in one folder."""
+        if self.socket is None or other.socket is None or self.process == other.process:
+            return False
+        return Path(self.socket).parent == Path(other.socket).parent
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +59,8 @@ class SessionElsewhere(Conflict):
 
     lease: SessionLease | None = None
     """As this process read it; a client knows the details `owner`, an address, and `retry_after`, seconds."""
+    is_beside: bool = False
+    """Whether another worker of this daemon leads it: requests are passed on to that one."""
 
     @classmethod
     def of(cls, lease: SessionLease, retry_after: float) -> SessionElsewhere:

@@ -65,6 +65,10 @@ class RoomTypingBody(Body):
     active: bool = True
 
 
+class RoomsQuery(UrlQuery):
+    everyone: bool = Field(default=False, description="Other people's rooms, too. For admins; the audit says so.")
+
+
 class RoomMessagesQuery(UrlQuery):
     before: int | None = Field(default=None, ge=1, le=MAX_COUNT, description="Only those before this number.")
     limit: int = Field(default=100, ge=1, le=500)

@@ -166,6 +166,17 @@ test('the end of a turn whose beginning was missed says so', () => {
   assert.equal(new Talk().hear('text', { text: 'x' }), null);
 });
 
+test('what happens in the workspace is of no turn', () => {
+  const talk = new Talk();
+  talk.read([message(1, 'user', 'text', { text: 'Hello' })]);
+
+  const turn = talk.hear('record.created', { id: 'x', kind: 'note' });
+
+  assert.equal(turn, null);
+  assert.equal(talk.playing, null);
+  assert.equal(talk.turns[0].state, 'kept');
+});
+
 test('a reply that nobody streamed is there at the end', () => {
   assert.equal(replyOf(told(started('r1'), ended('r1', 'end_turn', 'Whole.')).turns[0]), 'Whole.');
 });

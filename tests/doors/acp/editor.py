@@ -28,7 +28,7 @@ class Refusal(Exception):
 
 
 class EditorPeer:
-    """`answers` has what it answers to each method that is asked of it; a method without an answer is never answered."""
+    """`answers` has what it answers to each method that is asked of it; a method without an answer waits for `answer`."""
 
     def __init__(self, opened: Partner, reader: asyncio.StreamReader, target: int) -> None:
         self.opened = opened
@@ -41,6 +41,7 @@ class EditorPeer:
         self._reader = reader
         self._target = target
         self._last = 0
+        self._unanswered: list[Any] = []
         self._pending: dict[Any, asyncio.Future[Any]] = {}
 
     async def listen(self) -> None:
@@ -66,6 +67,12 @@ class EditorPeer:
             except Refusal as refusal:
                 result = {"error": {"code": -32603, "message": str(refusal)}}
             self.write({"jsonrpc": "2.0", "id": id, **result})
+        else:
+            self._unanswered.append(id)
+
+    def answer(self, result: Any) -> None:
+        """Answer now what was asked last, and has no answer yet."""
+        self.write({"jsonrpc": "2.0", "id": self._unanswered.pop(), "result": result})
 
     def write(self, line: object) -> None:
         text = line if isinstance(line, str) else json.dumps(line)
@@ -147,7 +154,16 @@ async def editor_of_daemon(folder: Path, vendor: Vendor) -> AsyncGenerator[Edito
     async with (
         served(folder / "home", **_model(vendor)) as running,
         on_socket(running) as url,
-        AsyncClient(url, TOKEN, timeout=PATIENCE) as client,
+        editor_at(url, TOKEN) as peer,
+    ):
+        yield peer
+
+
+@asynccontextmanager
+async def editor_at(url: str, secret: str) -> AsyncGenerator[EditorPeer]:
+    """An editor of whoever has this key, at a daemon that runs."""
+    async with (
+        AsyncClient(url, secret, timeout=PATIENCE) as client,
         _attached(Partner(agent=client, memory=client, model=None, place=url)) as peer,
     ):
         yield peer

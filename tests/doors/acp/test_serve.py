@@ -2,55 +2,21 @@
 
 import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 import acp
 import pytest
 from acp import schema
+from tests.doors.acp.editor_process import Editor
 
 from commonplace.testing.vendor import running_vendor, stream
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
 HELLO = {"jsonrpc": "2.0", "id": "a", "method": "initialize", "params": {"protocolVersion": 1}}
-
-
-class Editor:
-    def __init__(self, folder: Path, **variables: str) -> None:
-        env = {**os.environ, "COMMONPLACE_HOME": str(folder / "home"), "COMMONPLACE_EMBEDDER": "none", **variables}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "commonplace", "acp"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=env, text=True,
-        )  # fmt: skip
-        self.bound = Timer(50, self.process.kill)
-        self.bound.start()
-        self.updates: list[Any] = []
-
-    def ask(self, line: object) -> Any:
-        """Its answer; what is told before it is kept in `updates`."""
-        assert self.process.stdout is not None
-        self.write(line)
-        while "id" not in (answer := json.loads(self.process.stdout.readline())):
-            self.updates.append(answer["params"]["update"])
-        return answer
-
-    def write(self, line: object) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{line if isinstance(line, str) else json.dumps(line)}\n")
-        self.process.stdin.flush()
-
-    def call(self, method: str, **params: Any) -> Any:
-        return self.ask({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-
-    def leave(self) -> int:
-        self.process.communicate()
-        self.bound.cancel()
-        return self.process.returncode
 
 
 def _model(url: str) -> dict[str, str]:

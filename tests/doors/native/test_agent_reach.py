@@ -153,6 +153,94 @@ async def test_the_curated_memory_of_one_person_is_in_nobody_elses_prompt(
     assert f"likes {BOBS}" in json.dumps(vendor.requests[0])
 
 
+@pytest.fixture
+async def alone(people: tuple[AgentTalk, AgentTalk], vendor: Vendor) -> tuple[AgentTalk, AgentTalk, str]:
+    """Ana, who said something in a session of hers about the workspace that she shares with nobody; bob; a session that they share."""
+    ana, bob = people
+    own = await ana.begin(workspace="web", title=f"About {ANAS}")
+    await ana.turn(own, f"My salary is {ANAS}.")
+    await bob.turn(await bob.begin(workspace="web", shared=True), "The salary round is in May.")
+    vendor.requests.clear()
+    return ana, bob, await ana.begin(workspace="web", shared=True)
+
+
+@pytest.mark.parametrize("query", ["salary", None], ids=["discover", "browse"])
+async def test_in_a_shared_session_nobodys_unshared_sessions_are_found(
+    alone: tuple[AgentTalk, AgentTalk, str], vendor: Vendor, query: str | None
+) -> None:
+    ana, bob, together = alone
+    vendor.replies = [stream(calls=[call("session_search", query=query)]), stream("So it is.")]
+
+    await ana.turn(together, "What was said of the salary?")
+
+    told = json.dumps(await bob.messages(together))
+    assert "The salary round is in May." in told
+    assert ANAS not in told
+    assert ANAS not in json.dumps(vendor.requests)
+
+
+async def test_in_a_shared_session_an_unshared_one_is_not_read_by_its_id(
+    alone: tuple[AgentTalk, AgentTalk, str], vendor: Vendor
+) -> None:
+    ana, bob, together = alone
+    own = (await ana.done("GET", "/v1/sessions/search", params={"q": "salary", "workspace": "web"}))["hits"]
+    [id] = [hit["session"]["id"] for hit in own if ANAS in hit["message"]["text"]]
+    vendor.replies = [
+        stream(calls=[call("session_search", session=id)]),
+        stream(calls=[call("session_search", session=id, message=1)]),
+        stream(calls=[call("session_search", session=id, query="salary")]),
+        stream("No."),
+    ]
+
+    found = await ana.turn(together, "What was said of the salary?")
+
+    assert [ended["failed"] for ended in of(found, "tool_ended")] == [True, True, True]
+    assert ANAS not in json.dumps(await bob.messages(together))
+
+
+@pytest.mark.parametrize("user", ["ana", None], ids=["a person's key", "a key of its own"])
+async def test_the_librarian_of_a_shared_session_tells_of_no_unshared_one(
+    house: AgentHouse, people: tuple[AgentTalk, AgentTalk], user: str | None
+) -> None:
+    _, bob = people
+    speaker = await house.key("writer", user)
+    await speaker.turn(await speaker.begin(workspace="web", model="librarian"), f"My salary is {ANAS}, as I say here.")
+    apart = await speaker.begin(workspace="web", model="librarian")
+    together = await speaker.begin(workspace="web", model="librarian", shared=True)
+
+    own = text_of(await speaker.turn(apart, "What did we say about the salary?"))
+    await speaker.turn(together, "What did we say about the salary?")
+
+    assert ANAS in own
+    assert ANAS not in json.dumps(await bob.messages(together))
+
+
+async def test_in_a_shared_session_the_curated_memory_about_its_speaker_is_neither_shown_nor_told(
+    people: tuple[AgentTalk, AgentTalk], vendor: Vendor
+) -> None:
+    ana, bob = people
+    vendor.replies = [
+        stream(calls=[call("memory", action="add", target="user", content=f"Ana likes {ANAS}.")]),
+        stream(calls=[call("memory", action="add", target="memory", content="We ship on Fridays.")]),
+        stream("Kept."),
+    ]
+    await ana.turn(await ana.begin(workspace="web"), "I like it.")
+    together = await ana.begin(workspace="web", shared=True)
+    vendor.requests.clear()
+    vendor.replies = [
+        stream(calls=[call("memory", action="add", target="user", content="Ana has a cat.")]),
+        stream(calls=[call("memory", action="add", target="memory", content="We test on Thursdays.")]),
+        stream("Hello."),
+    ]
+
+    heard = await ana.turn(together, "Hello?")
+
+    assert [ended["failed"] for ended in of(heard, "tool_ended")] == [True, False]
+    assert f"likes {ANAS}" not in json.dumps(vendor.requests) + json.dumps(await bob.messages(together))
+    # The agent's own notes are there: they are for everybody who speaks with it.
+    assert "We ship on Fridays." in json.dumps(vendor.requests[0])
+
+
 async def test_a_key_of_one_workspace_is_refused_another_and_its_agent_reaches_none_but_its_own(
     house: AgentHouse, people: tuple[AgentTalk, AgentTalk], vendor: Vendor
 ) -> None:

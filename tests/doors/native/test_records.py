@@ -1,9 +1,14 @@
 """Records over HTTP: put, read, list, and what is refused."""
 
+import re
 from typing import Any
 
 import httpx
 import pytest
+from fastapi.routing import iter_route_contexts
+
+from commonplace.server.auth import AppState
+from commonplace.testing.daemon import InProcess
 
 pytestmark = pytest.mark.anyio
 
@@ -291,28 +296,77 @@ async def test_a_parameter_we_do_not_know_is_refused(http: httpx.AsyncClient, qu
     assert code(answer) == (400, "invalid_input")
 
 
-LISTS = {
+LISTS: dict[str, dict[str, str]] = {
     "/v1/records": {"limit": "5"},
     "/v1/search": {"q": "x"},
     "/v1/resources": {"limit": "5"},
     "/v1/tree": {"depth": "1"},
+    "/v1/tree/node": {"uri": "commonplace://"},
     "/v1/tasks": {"kind": "import", "state": "done", "limit": "5"},
     "/v1/knowledge/items": {"status": "working", "limit": "5"},
+    "/v1/knowledge/spaces": {},
     "/v1/review": {"source": "web"},
     "/v1/approvals": {"limit": "5"},
     "/v1/audit": {"limit": "5"},
+    "/v1/members": {"scope": "session:s-1"},
+    "/v1/agents": {},
+    "/v1/agents/learnings": {"agent": "ana"},
+    "/v1/workspaces": {},
+    "/v1/managed": {},
+    "/v1/managed/changes": {},
+    "/v1/keys": {},
+    "/v1/users": {},
+    "/v1/rules": {},
+    "/v1/channels": {},
+    "/v1/channels/web/rooms": {"everyone": "true"},
+    "/v1/channels/web/senders": {},
+    "/v1/sender-links": {},
+    "/v1/schedules": {"limit": "5"},
+    "/v1/schedules/pauses": {},
+    "/workspace/memory": {},
+    "/workspace/audit": {},
     "/memory": {"q": "x", "project_tag": "web", "limit": "5"},
     "/memory/audit": {"run_id": "r", "limit": "5"},
     "/api/agents/ana/memories": {},
     "/api/workspaces/web/memories": {"source": "manual", "pinned": "true"},
 }
+"""Lists with all their conditions, or some of them."""
+
+NO_LIST = re.compile(
+    r"""
+    (?!.*/memories$).*}$  # one thing, by its name
+    | /(health|ready|metrics|docs|openapi\.json|capabilities|daemon/status|)$
+    | /v1/(me|check|embedder|weights|latency|sign-in|layers)$  # one answer, about nothing that could be narrowed
+    | .*/(state|events|content|blackboard)$ | /v1/records/{id}$  # one thing, or a stream
+    | /(api|session|context)/ | /resources$ | /memory/context/tree$ | /workspace/{cwd:path}/sessions$  # as published clients ask: what they send is taken
+    """,
+    re.VERBOSE,
+)
+
+
+async def test_a_route_that_lists_refuses_a_condition_that_it_does_not_know_by_its_name(
+    running: InProcess, http: httpx.AsyncClient
+) -> None:
+    paths = [
+        str(context.path)
+        for context in iter_route_contexts(AppState.of(running.app).routes)
+        if "GET" in (context.methods or ()) and not NO_LIST.match(str(context.path))
+    ]
+    wrong: list[str] = []
+    for path in paths:
+        answer = await http.get(re.sub(r"{[^}]+}", "web", path), params={**LISTS.get(path, {}), "colour": "red"})
+        if answer.status_code != 400 or "colour" not in answer.text:
+            wrong.append(f"{path}: {answer.status_code} {answer.text[:100]}")
+
+    assert wrong == []
+    assert len(paths) > 40
 
 
 @pytest.mark.parametrize("path", LISTS)
 async def test_a_list_of_any_door_takes_its_conditions_and_refuses_another_by_its_name(
     http: httpx.AsyncClient, put: Any, path: str
 ) -> None:
-    for scope in ("agent:ana", "workspace:web"):
+    for scope in ("agent:ana", "workspace:web", "session:s-1"):
         await put("x", scope=scope)
 
     known = await http.get(path, params=LISTS[path])

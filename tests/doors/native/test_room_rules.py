@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 from commonplace.channels.budget import room_pot
+from commonplace.ports.journal import Entries
 from commonplace.testing.rooms import RoomTalk, room_house
 from commonplace.testing.turns import AgentHouse, AgentTalk
 from commonplace.testing.vendor import Vendor, running_vendor, stream
+from commonplace.values.audit import AuditQuery, AuditRow
 from commonplace.values.channel import RoomBudget
+from commonplace.values.moment import new_id
 from commonplace.values.scope import Scope
 from commonplace.values.usage import COUNTER, ESTIMATES, TOKENS
 
@@ -280,6 +283,30 @@ async def test_the_audit_of_the_workspace_has_what_rooms_did_with_who_asked_and_
     assert {row["scope"] for row in audit["rows"]} == {"channel:web/releases"}
     # It is of the turn that was played, not of the one that was declined.
     assert rows[warned]["runId"] == rows[begun]["runId"] != rows[declined]["runId"]
+
+
+async def test_the_audit_of_the_workspace_is_a_ring_that_drops_the_oldest_first(house: AgentHouse) -> None:
+    operator = await house.talk()
+    journal, now = house.running.services.desk.store.journal, house.running.services.desk.clock.now()
+    rows = [
+        AuditRow(
+            id=new_id(now),
+            at=now,
+            tenant="default/default",
+            actor=f"person-{number}",
+            action="room.remember",
+            outcome="ok",
+        )
+        for number in range(600)
+    ]
+    await journal.note(Entries(audit=tuple(rows)))
+
+    audit = await operator.done("GET", "/workspace/audit")
+    pages = await journal.audit("default/default", AuditQuery(actions=("room.remember",)), 1_000, None)
+
+    assert [row["actor"] for row in audit["rows"]] == [f"person-{number}" for number in range(599, 599 - 512, -1)]
+    # What left the ring is kept.
+    assert len(pages.rows) == 600
 
 
 async def test_an_admin_who_pauses_a_room_also_stops_what_it_says_by_itself(house: AgentHouse) -> None:

@@ -82,6 +82,45 @@ async def test_whoever_is_no_member_finds_neither_the_room_nor_its_session(
     assert (await people["bob"].http.get(f"/v1/sessions/{session}")).status_code == 404
 
 
+async def test_others_see_who_writes_and_that_the_agent_works(
+    house: AgentHouse, people: dict[str, RoomTalk], vendor: Vendor
+) -> None:
+    ana, bob = people["ana"], people["bob"]
+    eve = RoomTalk((await house.key(user="eve")).http)
+
+    await ana.done("POST", f"{ana.path}/typing", json={"active": True})
+    await ana.done("POST", f"{ana.path}/typing", json={"active": False})
+    stranger = await eve.http.post(f"{eve.path}/typing", json={"active": True})
+    await ana.answer_to("When do we ship?")
+    heard = await bob.hear(lambda found: sum(frame.type == "typing" for frame in found) >= 4)
+
+    typing = [frame.data for frame in heard if frame.type == "typing"]
+    assert [(event.get("sender"), event.get("sender_name"), event["active"]) for event in typing[:2]] == [
+        ("ana", "ana", True),
+        ("ana", "ana", False),
+    ]
+    # Nobody's name: it is the agent.
+    assert [(bool(event.get("sender")), event["active"]) for event in typing[2:]] == [(False, True), (False, False)]
+    assert stranger.status_code == 404
+
+
+async def test_rooms_of_a_daemon_with_several_workers_are_refused(home: Path, vendor: Vendor) -> None:
+    async with room_house(home, vendor, workers=2) as house:
+        operator = await house.talk()
+        path = "/v1/channels/web/rooms"
+        made = await operator.http.post(path, json={"title": "Releases", "id": "releases"})
+        refused = [
+            await operator.http.post(f"{path}/releases/messages", json={"text": "Hello"}),
+            await operator.http.get(f"{path}/releases/events"),
+        ]
+
+    assert made.status_code in (200, 201)
+    assert [(answer.status_code, answer.json()["error"]["code"]) for answer in refused] == [
+        (409, "rooms_unavailable")
+    ] * 2
+    assert vendor.requests == []
+
+
 async def test_a_tool_asks_the_room_and_another_member_approves(
     house: AgentHouse, people: dict[str, RoomTalk], vendor: Vendor, tmp_path: Path
 ) -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -78,6 +80,22 @@ def pieces(name: str) -> list[Piece]:
     return found
 
 
+def sizes(name: str) -> dict[str, set[int]]:
+    """By type, how many characters an event had that was read alone, as if its id had two digits."""
+    read, found = pieces(name), dict[str, set[int]]()
+    for piece, following in pairwise(read):
+        if piece.size is not None and (following.stream, following.id) == (piece.stream, piece.id + 1):
+            # The id stands in the frame twice.
+            found.setdefault(piece.type, set()).add(piece.size + 2 * (2 - len(str(piece.id))))
+    return found
+
+
+def whole_events(name: str) -> list[dict[str, Any]]:
+    """The events that were recorded with all their fields."""
+    texts = [row["sse"] for row in _rows(name) if "data: " in row.get("sse", "")]
+    return [json.loads(text.partition("data: ")[2]) for text in texts if text.endswith("}\n\n")]
+
+
 def _rows(name: str) -> Iterator[dict[str, Any]]:
     for line in (FOLDER / name).read_text(encoding="utf-8").splitlines():
         yield json.loads(line)
@@ -110,7 +128,7 @@ class Names:
 def differences(recorded: Any, ours: Any, place: str = "") -> Iterator[str]:
     """
     Where ours is not as it was recorded: a name that is missing, another type, another text or truth. Of numbers only the type
-    counts, of lists their first entries, and names of ours that were not recorded are more than was asked for.
+    counts, of lists every entry, and names of ours that were not recorded are more than was asked for.
     """
     if isinstance(recorded, str) and _CUT.search(recorded):
         return
@@ -123,13 +141,49 @@ def differences(recorded: Any, ours: Any, place: str = "") -> Iterator[str]:
             else:
                 yield from differences(value, ours[name], f"{place}.{name}")
     elif isinstance(recorded, list):
-        recorded = cast(list[Any], recorded)
-        if bool(recorded) != bool(ours):
-            yield f"{place}[]"
-        elif recorded:
-            yield from differences(recorded[0], ours[0], f"{place}[]")
+        yield from _differences_of_lists(cast(list[Any], recorded), ours, place)
     elif isinstance(recorded, str | bool) and recorded != ours and not _is_time(recorded):
         yield place
+
+
+def _differences_of_lists(recorded: list[Any], ours: list[Any], place: str) -> Iterator[str]:
+    """Each recorded entry against ours of the same name; one of ours that was not recorded is more than was asked for."""
+    if len(recorded) == len(ours) == 1:
+        yield from differences(recorded[0], ours[0], f"{place}[]")
+        return
+    entries = dict(_named(ours))
+    for name, entry in _named(recorded):
+        if name in entries:
+            yield from differences(entry, entries[name], f"{place}[]")
+        elif not _is_cut(entry):
+            yield f"{place}[{name[0]}]"
+
+
+def _named(entries: list[Any]) -> Iterator[tuple[tuple[str, int], Any]]:
+    """By what they are and, of those that are the same, which one: what has no name goes by its place in the list."""
+    count = Counter[str]()
+    for entry in entries:
+        name = _name(entry)
+        yield (name, count[name]), entry
+        count[name] += 1
+
+
+def _name(entry: Any) -> str:
+    if isinstance(entry, str):
+        return entry
+    fields = cast(dict[str, Any], entry) if isinstance(entry, dict) else {}
+    fields = fields.get("data", fields)
+    fields = fields.get("update", fields)
+    for name in ("sessionUpdate", "id", "modelId", "value", "promptId", "sessionId"):
+        if isinstance(fields.get(name), str):
+            # An empty piece of text tells what a call took, or how long.
+            about = [key for key in ("usage", "timing") if key in fields.get("_meta", {})]
+            return " ".join([fields[name], *about])
+    return ""
+
+
+def _is_cut(entry: Any) -> bool:
+    return isinstance(entry, str) and _CUT.fullmatch(entry) is not None
 
 
 def _are_numbers(one: Any, other: Any) -> bool:

@@ -119,24 +119,29 @@ async def test_links_and_embedded_texts_are_said_and_a_megabyte_is_answered(ana:
 @pytest.mark.soak
 @pytest.mark.timeout(600 if SOAK else 60)
 async def test_however_many_prompts_come_all_but_five_are_refused(
-    ana: Program, vendor: Vendor, gate: ModelGate
+    home: Path, workspace: Path, vendor: Vendor, gate: ModelGate
 ) -> None:
     vendor.replies = [gate.reply("One."), stream("Next.")]
-    await ana.create()
+    # The first turn is played for as long as prompts come, and nothing else refuses them.
+    unlimited = {"llm_timeout": 600, "rate_limit_prompt": PROMPTS * 2, "rate_limit_mutation": PROMPTS * 2}
+    async with session_house(home, workspace, vendor, **unlimited) as house:
+        ana = await house.program()
+        await ana.create()
 
-    answers = [
-        answer
-        for _ in range(PROMPTS // 20)
-        for answer in await asyncio.gather(
-            *(ana.ask("POST", "/session/{}/prompt", {"prompt": [TEXT]}) for _ in range(20))
-        )
-    ]
-    gate.open()
-    found = await ana.hear(seen("turn_complete", 5))
+        answers = [
+            answer
+            for _ in range(PROMPTS // 20)
+            for answer in await asyncio.gather(
+                *(ana.ask("POST", "/session/{}/prompt", {"prompt": [TEXT]}) for _ in range(20))
+            )
+        ]
+        gate.open()
+        found = await ana.hear(seen("turn_complete", 5))
+        again = await ana.turn("Again?")
 
     assert sorted(answer.status_code for answer in answers) == [202] * 5 + [503] * (PROMPTS - 5)
     assert len(of(found, "pending_prompt_added")) == 4
-    assert of(await ana.turn("Again?"), "turn_complete")
+    assert of(again, "turn_complete")
 
 
 async def test_votes_that_mean_nothing_are_refused_and_the_request_waits_on(ana: Program, vendor: Vendor) -> None:

@@ -60,6 +60,20 @@ async def test_nobody_finds_a_session_of_somebody_else(house: SessionHouse) -> N
     assert (await ana.ask("POST", "/session/{}/heartbeat", {})).status_code == 200
 
 
+async def test_a_session_that_was_shared_later_is_attached_to_by_its_id_alone(house: SessionHouse) -> None:
+    ana, bo = await house.person("ana"), await house.person("bo")
+    session = (await ana.create())["sessionId"]
+    await ana.done("PATCH", f"/v1/sessions/{session}", {"shared": True})
+
+    begun = await bo.create()
+    bo.session = session
+    joined = await bo.ask("POST", "/session/{}/load", {})
+
+    # Nobody said at this door that sessions are shared, so bo is given one of his own.
+    assert (begun["sessionId"] != session, begun["attached"]) == (True, False)
+    assert joined.status_code == 200
+
+
 async def test_a_client_id_of_somebody_else_is_none(team: SessionHouse) -> None:
     ana, bo = await team.person("ana"), await team.person("bo")
     await ana.create()
@@ -162,6 +176,55 @@ async def test_what_happens_in_a_workspace_is_told_to_the_sessions_of_those_who_
     assert [one["scope"] for one in of(hers, "memory_changed")] == ["global", "workspace"]
     assert [one["scope"] for one in of(his, "memory_changed")] == ["workspace"]
     assert {frame.document["originatorClientId"] for frame in hers} == {ana.client}
+
+
+@pytest.mark.parametrize("at", ["/session/{}/events", "/v1/sessions/{}/events"])
+async def test_what_is_written_in_a_workspace_is_heard_in_a_session_by_those_only_who_may_read_it(
+    team: SessionHouse, at: str
+) -> None:
+    ana, bo = await team.person("ana"), await team.person("bo")
+    await ana.create()
+    await bo.create()
+    last = seen("record.created")
+
+    async with ana.listening(at=at) as hers, bo.listening(at=at) as his:
+        # The log keeps their order: who has heard the last one hears nothing of the first.
+        written = [
+            await ana.done("POST", "/v1/records", {"text": text, "scope": scope})
+            for text, scope in (("I drink tea.", "user:ana"), ("We ship on Fridays.", "workspace:web"))
+        ]
+        await hers.wait(seen("record.created", 2))
+        await his.wait(last)
+
+    ids = [answer["record"]["id"] for answer in written]
+    assert [one["id"] for one in of(hers.frames, "record.created")] == ids
+    assert [one["id"] for one in of(his.frames, "record.created")] == ids[1:]
+    # They are none of the session's own events: nobody resumes after them.
+    assert {frame.id for frame in hers.frames if frame.type == "record.created"} == {None}
+
+
+@pytest.mark.parametrize("at", ["/session/{}/events", "/v1/sessions/{}/events"])
+async def test_what_is_shared_with_somebody_who_listens_is_heard_from_then_on_and_until_it_is_taken_back(
+    team: SessionHouse, at: str
+) -> None:
+    ana, bo = await team.person("ana"), await team.person("bo")
+    await ana.create()
+    await bo.create()
+    membership = {"scope": "session:tea", "subject": "bo"}
+
+    async def write(text: str, scope: str = "session:tea") -> str:
+        return (await ana.done("POST", "/v1/records", {"text": text, "scope": scope}))["record"]["id"]
+
+    async with bo.listening(at=at) as his:
+        await write("Before.")
+        await ana.done("POST", "/v1/members", membership)
+        shared = await write("Shared.")
+        await ana.done("POST", "/v1/members/remove", membership)
+        await write("After.")
+        last = await write("To all.", "workspace:web")
+        await his.wait(lambda frames: any(one["id"] == last for one in of(frames, "record.created")))
+
+    assert [one["id"] for one in of(his.frames, "record.created")] == [shared, last]
 
 
 async def test_whoever_comes_into_a_turn_is_told_it_so_far_but_for_what_is_not_theirs(

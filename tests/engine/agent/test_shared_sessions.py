@@ -9,7 +9,7 @@ import pytest
 from commonplace.agent.live_sessions import LiveSessions
 from commonplace.agent.local_agent import LocalAgent
 from commonplace.agent.tools.tool import AgentTool
-from commonplace.errors import Forbidden, NotFound
+from commonplace.errors import Forbidden, NotFound, ScopeTaken
 from commonplace.service.local import LocalMemory
 from commonplace.testing.agents import WHO, TurnBench
 from commonplace.testing.chat import ScriptedCall, ScriptedChatModel
@@ -148,6 +148,10 @@ async def test_a_new_session_under_the_id_of_a_deleted_one_knows_nothing_of_it(b
     await agent(bench, ANA).settle(first.id)
     # Not by the daemon's door, which would stop it: a command, or another daemon.
     await LocalMemory(bench.services, ANA).delete_session(first.id)
+    # What the session left in the memory is hers still.
+    with pytest.raises(ScopeTaken):
+        await begun(bench, BOB, "daily", shared=False)
+    await LocalMemory(bench.services, WHO).purge(scope="session:daily")
     second = await begun(bench, BOB, "daily", shared=False)
 
     ticket = await agent(bench, BOB).say(second.id, "What did I say?")

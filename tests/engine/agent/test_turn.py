@@ -452,9 +452,10 @@ class Memory:
 
     name = "one"
 
-    def __init__(self) -> None:
+    def __init__(self, before_end: asyncio.Event | None = None) -> None:
         self.finished: list[FinishedTurn] = []
         self.ended: list[str] = []
+        self._before_end = before_end
 
     async def recall_before_run(self, turn: TurnContext) -> Recalled:
         assert turn.text
@@ -471,6 +472,8 @@ class Memory:
         return Persisted(memories=(RecalledMemory(id="m2", text="learned"),))
 
     async def end_session(self, turn: TurnContext) -> Persisted:
+        if self._before_end is not None:
+            await self._before_end.wait()
         self.ended.append(turn.session)
         return Persisted()
 
@@ -504,6 +507,24 @@ async def test_a_session_that_is_let_go_has_ended(bench: TurnBench) -> None:
     assert bench.sessions is not None
     await bench.sessions.aclose()
 
+    assert memory.ended == [session.id]
+
+
+async def test_a_session_that_is_left_is_stopped_at_once_and_ends_when_its_memory_has_all(bench: TurnBench) -> None:
+    go_on = asyncio.Event()
+    memory = Memory(before_end=go_on)
+    bench.backends = (memory,)
+    session = await bench.session()
+    await bench.turn(session, "First?")
+    assert bench.sessions is not None
+
+    await bench.sessions.leave(WHO.tenant, session.id, seconds=0)
+    before = (bench.sessions.in_use, list(memory.ended))
+    ending = asyncio.create_task(bench.sessions.aclose())
+    go_on.set()
+    await asyncio.wait_for(ending, 5.0)
+
+    assert before == ((), [])
     assert memory.ended == [session.id]
 
 

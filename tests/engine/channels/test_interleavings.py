@@ -1,12 +1,13 @@
 """
-However messages, cancels, commands and the ends of turns fall together: no prompt meets another one in flight, every message that was taken on
+However messages, cancels, commands, new conversations, restarts of the channel and the ends of turns fall together: no prompt meets another one in
+flight, every message that was taken on
 is answered once and where it was asked, in the order of its chat.
 """
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -30,47 +31,80 @@ from commonplace.testing.room_schedules import RoomScheduleBench
 from commonplace.values.channel import DispatchMode
 from commonplace.values.scope import DEFAULT_TENANT
 
-Step: TypeAlias = tuple[Literal["say"], str, str] | tuple[Literal["wait", "cancel", "status"], str, str]
+Step: TypeAlias = tuple[Literal["say", "wait", "tick", "cancel", "status", "clear", "restart"], str, str]
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["say", "say", "say", "wait", "cancel", "status"]),
+        st.sampled_from(["say", "say", "say", "say", "wait", "tick", "cancel", "status", "clear", "restart"]),
         st.sampled_from(["Ana", "Bob"]),
         st.sampled_from(["1", "2"]),
     ),
     min_size=2,
-    max_size=10,
+    max_size=12,
 )
+LINES: dict[str, str] = {"cancel": "/cancel", "status": "/status", "clear": "/clear confirm"}
 
 
-@given(steps=STEPS, mode=st.sampled_from(["followup", "steer", "collect"]))
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def breathe() -> None:
+    """A model that takes a moment, so that something may come in between."""
+    await asyncio.sleep(0.002)
+
+
+@given(steps=STEPS, mode=st.sampled_from(["followup", "steer", "collect"]), is_quick=st.booleans())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_message_is_answered_once_and_in_its_order(
-    steps: list[Step], mode: DispatchMode, tmp_path_factory: pytest.TempPathFactory
+    steps: list[Step], mode: DispatchMode, is_quick: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     home = tmp_path_factory.mktemp("interleavings")
-    anyio.run(_play, steps, mode, home, backend="asyncio")
+    anyio.run(_play, steps, mode, is_quick, home, backend="asyncio")
 
 
-async def _play(steps: list[Step], mode: DispatchMode, home: object) -> None:
-    async with composed(Settings(home=home, embedder="none"), ComposeOptions()) as services:  # pyright: ignore[reportArgumentType] - a path
+class Rooms:
+    """Two rooms of a channel that may begin again; `taken` are the questions of each, apart by the conversations they belong to."""
+
+    def __init__(self, bench: TurnBench, mode: DispatchMode) -> None:
+        self._bench = bench
+        self._settings = replace(OPEN, dispatch=mode)
+        self._stack = AsyncExitStack()
+        self.room = RoomBench(bench, self._settings)
+        self.taken: dict[str, list[list[str]]] = {"1": [[]], "2": [[]]}
+
+    async def open(self) -> None:
+        await self._stack.enter_async_context(self.room.residence.open())
+
+    async def aclose(self) -> None:
+        await self._stack.aclose()
+
+    async def play(self, number: int, step: Step) -> None:
+        what, name, chat = step
+        if what == "say":
+            self.taken[chat][-1].append(await self.room.say(name, f"Question {number}", chat=chat))
+        elif what == "restart":
+            await self.aclose()
+            self.room = RoomBench(self._bench, self._settings, self.room.platform)
+            await self.open()
+        elif what in ("wait", "tick"):
+            await asyncio.sleep(0 if what == "wait" else 0.002)
+        else:
+            await self.room.say(name, LINES[what], chat=chat)
+            if what == "clear":
+                self.taken[chat].append([])
+
+
+async def _play(steps: list[Step], mode: DispatchMode, is_quick: bool, home: Path) -> None:
+    async with composed(Settings(home=home, embedder="none"), ComposeOptions()) as services:
         bench = TurnBench(services)
-        bench.model = model = ScriptedChatModel(then="Answer.")
-        room = RoomBench(bench, replace(OPEN, dispatch=mode))
-        taken: dict[str, list[str]] = {"1": [], "2": []}
+        bench.model = model = ScriptedChatModel(then="Answer." if is_quick else ["An", breathe, "swer."])
+        rooms = Rooms(bench, mode)
         try:
-            async with room.residence.open():
-                for number, (step, name, chat) in enumerate(steps):
-                    if step == "say":
-                        taken[chat].append(await room.say(name, f"Question {number}", chat=chat))
-                    elif step == "wait":
-                        await asyncio.sleep(0)
-                    else:
-                        await room.say(name, f"/{step}", chat=chat)
-                await room.residence.settle()
-                await until(lambda: not room.residence.is_busy)
-                await until_handled(room)
-            _check(room, model, taken, mode)
+            await rooms.open()
+            for number, step in enumerate(steps):
+                await rooms.play(number, step)
+            await rooms.room.residence.settle()
+            await until(lambda: not rooms.room.residence.is_busy)
+            await until_handled(rooms.room)
+            _check(rooms, model, mode)
         finally:
+            await rooms.aclose()
             await bench.aclose()
 
 
@@ -81,18 +115,21 @@ async def until_handled(room: RoomBench) -> None:
             await asyncio.sleep(0.005)
 
 
-def _check(room: RoomBench, model: ScriptedChatModel, taken: dict[str, list[str]], mode: DispatchMode) -> None:
-    asked = [text for request in model.requests for text in _prompts(request[-1].parts)]
-    for chat, messages in taken.items():
-        answers = [to for to, _ in room.platform.answers() if to in messages]
-        # Each is answered once, in its chat, and in the order in which they came.
-        assert len(set(answers)) == len(answers)
-        assert answers == [message for message in messages if message in answers]
-        if mode != "collect":
-            assert answers == messages
-        chats = {message.chat for message in room.platform.messages.values() if message.reply_to in messages}
-        assert chats <= {chat}
-    assert not any("in flight" in text or "could not answer" in text for _, text in room.platform.answers())
+def _check(rooms: Rooms, model: ScriptedChatModel, mode: DispatchMode) -> None:
+    # One that was cut off before a word of it stands in the next request, too.
+    asked = [_prompts(request[-1].parts)[-1] for request in model.requests]
+    platform = rooms.room.platform
+    for chat, conversations in rooms.taken.items():
+        for messages in conversations:
+            answers = [to for to, _ in platform.answers() if to in messages]
+            # Each is answered once, in its chat, and in the order in which they came.
+            assert len(set(answers)) == len(answers)
+            assert answers == [message for message in messages if message in answers]
+            if mode != "collect":
+                assert answers == messages
+            chats = {message.chat for message in platform.messages.values() if message.reply_to in messages}
+            assert chats <= {chat}
+    assert not any("in flight" in text or "could not answer" in text for _, text in platform.answers())
     # Nothing was asked of the model twice.
     questions = [line for text in asked for line in text.splitlines() if "Question" in line]
     assert len(set(questions)) == len(questions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +18,7 @@ from commonplace.testing.channels import OPEN, FakeChannel, RoomBench
 from commonplace.testing.chat import ScriptedChatModel
 from commonplace.testing.events import until
 from commonplace.values.audit import AuditQuery
-from commonplace.values.channel import GroupSettings, SenderLink
+from commonplace.values.channel import ChannelSettings, GroupSettings, SenderLink
 from commonplace.values.envelope import Envelope
 from commonplace.values.scope import DEFAULT_TENANT
 
@@ -138,6 +139,35 @@ async def test_a_message_that_means_nobody_or_comes_twice_is_not_answered(bench:
     assert len(room.platform.messages) == 1
 
 
+@pytest.mark.parametrize(
+    ("settings", "more", "reason"),
+    [
+        (OPEN, {"mentions_bot": False}, "mention_required"),
+        (replace(OPEN, group_policy="disabled"), {}, "disabled"),
+        (replace(OPEN, group_policy="allowlist"), {}, "not_allowlisted"),
+        (replace(OPEN, senders="allowlist", allowed=("bob",)), {}, "not_allowlisted"),
+        (replace(OPEN, senders="pairing"), {}, "pairing_required"),
+    ],
+)
+async def test_a_message_that_is_not_heard_leaves_a_log_line_with_the_reason_and_without_its_words(
+    bench: TurnBench,
+    caplog: pytest.LogCaptureFixture,
+    settings: ChannelSettings,
+    more: dict[str, Any],
+    reason: str,
+) -> None:
+    room = RoomBench(bench, settings)
+    with caplog.at_level(logging.INFO, logger="commonplace"):
+        async with room.residence.open():
+            message = await room.say("Ana", "Lunch at the harbour?", **more)
+            await room.residence.settle()
+
+    told = [getattr(record, "told", {}) for record in caplog.records if record.getMessage() == "room"]
+    line = {"outcome": reason, "channel": "team", "chat": "room-7", "sender": "ana", "message": message}
+    assert told == [line]
+    assert "harbour" not in str(told)
+
+
 async def test_whoever_is_not_known_gets_a_code_and_is_heard_when_it_was_approved(bench: TurnBench) -> None:
     model = script(bench)
     room = RoomBench(bench, replace(OPEN, senders="pairing"))
@@ -222,6 +252,117 @@ async def test_a_turn_that_ended_with_its_process_before_a_word_of_it_is_told_of
         await again.handled()
 
     assert answer.startswith("Ana, I was restarted")
+
+
+# ---- a channel that begins again while its turns are alive
+
+
+async def test_turns_that_are_alive_when_a_channel_begins_again_are_played_once_and_told(bench: TurnBench) -> None:
+    go_on = asyncio.Event()
+    model = script(bench, ["On ", go_on.wait, "Fridays."], "At noon.")
+    room = RoomBench(bench)
+    async with room.residence.open():
+        first, second = await room.say("Ana", "When?"), await room.say("Bob", "At what time?")
+        await until(lambda: bool(model.requests))
+        await room.residence.settle()
+    again = RoomBench(bench, replace(OPEN, instructions="Be short."), platform=room.platform)
+
+    async with again.residence.open():
+        third = await again.say("Cyd", "Where?")
+        go_on.set()
+        answers = await again.answered(first, second, third)
+        await again.handled()
+
+    assert answers == ["On Fridays.", "At noon.", "Done."]
+    assert said(model) == ["[Ana] When?", "[Bob] At what time?", "[Cyd] Where?"]
+    assert [to for to, _ in room.platform.answers()] == [first, second, third]
+
+
+async def test_turns_that_ended_while_a_channel_was_stopped_are_told_when_it_begins(bench: TurnBench) -> None:
+    go_on = asyncio.Event()
+    model = script(bench, ["On ", go_on.wait, "Fridays."], "At noon.")
+    room = RoomBench(bench)
+    async with room.residence.open():
+        first, second = await room.say("Ana", "When?"), await room.say("Bob", "At what time?")
+        await until(lambda: bool(model.requests))
+        await room.residence.settle()
+        [route] = await room.parts.store.routes(DEFAULT_TENANT, "team")
+    go_on.set()
+    assert bench.sessions is not None
+    await bench.sessions.settle(room.residence.owner, route.session)
+    again = RoomBench(bench, platform=room.platform)
+
+    async with again.residence.open():
+        answers = await again.answered(first, second)
+        await again.handled()
+
+    assert answers == ["On Fridays.", "At noon."]
+    assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize("edits", [True, False])
+async def test_an_answer_of_which_the_room_has_a_part_goes_on_where_it_was_left(bench: TurnBench, edits: bool) -> None:
+    go_on, block = asyncio.Event(), "\n\n".join(" ".join(["word"] * 100) for _ in range(3))
+    model = script(bench, [block, go_on.wait, " And the end."])
+    limits = ChannelLimits(edits=edits, edit_seconds=0.0)
+    room = RoomBench(bench, replace(OPEN, blocks=not edits), platform=FakeChannel(limits=limits))
+    async with room.residence.open():
+        message = await room.say("Ana", "Tell me")
+        await until(lambda: room.reply(message) is not None)
+    again = RoomBench(bench, replace(OPEN, blocks=not edits), platform=room.platform)
+
+    async with again.residence.open():
+        go_on.set()
+        await again.handled()
+
+    text = "".join(text for _, text in room.platform.answers())
+    assert "".join(text.split()) == "".join(f"{block} And the end.".split())
+    assert len(model.requests) == 1
+
+
+async def test_what_is_collected_when_a_channel_begins_again_is_said_once(bench: TurnBench) -> None:
+    waits = [asyncio.Event(), asyncio.Event()]
+    model = script(bench, [waits[0].wait, "One."], [waits[1].wait, "Both."])
+    settings = replace(OPEN, dispatch="collect")
+    room = RoomBench(bench, settings)
+    async with room.residence.open():
+        first = await room.say("Ana", "When?")
+        await until(lambda: bool(model.requests))
+        await room.say("Bob", "Where?")
+        last = await room.say("Cyd", "Who?")
+        await room.residence.settle()
+    # First while they are collected, then while they are answered.
+    again = RoomBench(bench, settings, platform=room.platform)
+    async with again.residence.open():
+        await again.residence.settle()
+        waits[0].set()
+        await until(lambda: len(model.requests) == 2)
+    once_more = RoomBench(bench, settings, platform=room.platform)
+
+    async with once_more.residence.open():
+        waits[1].set()
+        answers = await once_more.answered(first, last)
+        await once_more.handled()
+
+    assert answers == ["One.", "Both."]
+    assert said(model) == ["[Ana] When?", "[Bob] Where?\n\n[Cyd] Who?"]
+
+
+async def test_what_waits_in_a_conversation_that_is_cleared_is_answered_with_a_word(bench: TurnBench) -> None:
+    model = script(bench, ["On ", asyncio.Event().wait])
+    room = RoomBench(bench)
+    async with room.residence.open():
+        first, second = await room.say("Ana", "When?"), await room.say("Bob", "Where?")
+        await until(lambda: bool(model.requests))
+        await room.residence.settle()
+        cleared = await room.say("Cyd", "/clear confirm")
+
+        answers = await room.answered(first, second, cleared)
+        await room.handled()
+
+    assert "Stopped." in answers[0]
+    assert answers[1].startswith("Bob, this conversation was ended before I came to your question.")
+    assert len(model.requests) == 1
 
 
 async def test_a_platform_that_fails_costs_a_reply_and_no_turn(bench: TurnBench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 
 from commonplace.agent.tools.tool import AgentTool
 from commonplace.channels.roster import MOST_VOTERS, roster
-from commonplace.ports.channel import ButtonPress
+from commonplace.ports.channel import ButtonPress, ChannelLimits
 from commonplace.ports.journal import Entries
 from commonplace.testing.agents import TurnBench
 from commonplace.testing.channels import OPEN, RoomBench
@@ -74,6 +75,51 @@ async def test_whoever_is_first_decides_unless_the_room_says_otherwise(bench: Tu
 
     assert stranger is not None
     assert "linked to a person" in stranger
+
+
+@pytest.mark.parametrize("has_keys", [True, False])
+@pytest.mark.parametrize("by", ["command", "mark"])
+async def test_a_question_is_still_before_the_room_when_its_channel_begins_again(
+    bench: TurnBench, by: str, has_keys: bool
+) -> None:
+    async with asked(bench, "first-responder") as (room, wish):
+        [card] = [key for key, message in room.platform.messages.items() if message.card]
+        room.platform.limits = ChannelLimits(send_keys=has_keys)
+    again = RoomBench(bench, platform=room.platform)
+    async with again.residence.open():
+        if by == "command":
+            await vote(again, "Bob")
+        else:
+            await again.residence.press(ButtonPress(chat=CHAT, key=card, sender="bob", action="approve"))
+        await until(lambda: again.reply(wish) == "It is pushed.")
+        await again.handled()
+
+    assert [key for key, message in room.platform.messages.items() if message.card] == [card]
+    assert room.platform.outcomes[card].voter == "bob.person"
+
+
+async def test_a_question_that_is_asked_while_the_channel_is_stopped_is_put_when_it_begins(bench: TurnBench) -> None:
+    go_on = asyncio.Event()
+    bench.tools = [AgentTool(name="push", kind="execute", function=push, asks=True, changes=True)]
+    bench.model = model = ScriptedChatModel([go_on.wait, ScriptedCall("push")], "It is pushed.")
+    room = RoomBench(bench)
+    link = SenderLink(identity="terminal:bob", subject="bob.person", created_at=room.now)
+    await room.parts.store.put_link(DEFAULT_TENANT, link, Entries())
+    async with room.residence.open():
+        wish = await room.say("Ana", "Push it")
+        await until(lambda: bool(model.requests))
+        [route] = await room.parts.store.routes(DEFAULT_TENANT, "team")
+    go_on.set()
+    async with asyncio.timeout(5.0):
+        # What is waited for is in the session, whom nobody follows now.
+        while not await room.parts.agent.permission_requests(room.residence.owner, route.session):  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+    again = RoomBench(bench, platform=room.platform)
+
+    async with again.residence.open():
+        await until(lambda: any(message.card for message in again.platform.messages.values()))
+        await vote(again, "Bob")
+        await until(lambda: again.reply(wish) == "It is pushed.")
 
 
 async def test_only_whoever_asked_decides_where_they_are_designated(bench: TurnBench) -> None:

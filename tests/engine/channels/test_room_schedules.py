@@ -14,10 +14,12 @@ import pytest
 from commonplace.agent.permissions import Permissions
 from commonplace.agent.tools.tool import AgentTool
 from commonplace.channels.room_target import ONLY_ANSWERS
+from commonplace.channels.speakers import member_speaker
 from commonplace.compose.services import ComposeOptions, composed
-from commonplace.errors import InvalidInput, NotFound
+from commonplace.errors import Forbidden, InvalidInput, NotFound
 from commonplace.ports.channel import ChannelLimits
 from commonplace.ports.journal import Entries
+from commonplace.service.services import Services
 from commonplace.settings import Settings
 from commonplace.testing.agents import WHO, TurnBench
 from commonplace.testing.channels import OPEN, FakeChannel
@@ -27,10 +29,12 @@ from commonplace.testing.events import until
 from commonplace.testing.room_schedules import CHAT, TARGET, RoomScheduleBench
 from commonplace.testing.schedules import LEASE
 from commonplace.values.audit import AuditQuery
-from commonplace.values.channel import ChannelSettings, GroupSettings, RoomBudget, SenderLink
-from commonplace.values.principal import Principal
-from commonplace.values.schedule import MOST_ENABLED, TooManySchedules
+from commonplace.values.channel import ChannelKind, ChannelSettings, GroupSettings, RoomBudget, SenderLink
+from commonplace.values.member import Member
+from commonplace.values.principal import Key, Principal
+from commonplace.values.schedule import MOST_ENABLED, SchedulePause, TooManySchedules, is_paused
 from commonplace.values.scope import DEFAULT_TENANT as HERE
+from commonplace.values.scope import Scope
 from commonplace.values.usage import COUNTER
 
 pytestmark = pytest.mark.anyio
@@ -38,6 +42,7 @@ pytestmark = pytest.mark.anyio
 WEDNESDAY = datetime(2026, 3, 4, 8, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 MARK = '[Scheduled task "post the open questions" set by ana]'
+ROOM = Scope("channel", f"team/{CHAT}")
 KEYS = ChannelLimits(send_keys=True)
 
 
@@ -210,6 +215,23 @@ async def test_a_room_that_is_paused_says_nothing_by_itself_until_it_is_resumed(
 
     assert (held.paused, held.fires) == (True, 0)
     assert (await bench.look(view.id)).fires == 2
+
+
+@pytest.mark.parametrize(
+    ("paused", "targets", "others"),
+    [
+        ("channel/team", {"channel/team", "channel/team/room"}, {"channel/teams/room"}),
+        ("channel/team/room", {"channel/team/room"}, {"channel/team/room-7", "channel/team"}),
+        ("session:a", {"session:a"}, {"session:ab"}),
+        ("", {"channel/team/room", "session:a"}, set[str]()),
+    ],
+)
+async def test_a_pause_holds_for_its_target_and_for_none_whose_name_only_begins_so(
+    paused: str, targets: set[str], others: set[str]
+) -> None:
+    pauses = (SchedulePause(tenant=HERE, target=paused, at=WEDNESDAY, by="ana"),)
+
+    assert {target for target in targets | others if is_paused(target, pauses)} == targets
 
 
 async def test_a_room_without_money_puts_its_schedules_off_to_the_next_window_and_says_so(agents: Make) -> None:
@@ -411,6 +433,87 @@ async def test_whoever_is_not_heard_in_the_room_any_more_has_no_schedules_there(
     after = await bench.look(view.id)
     assert (after.enabled, after.fires) == (False, 0)
     assert bench.posted()[-1].startswith("The schedule")
+
+
+class Bo:
+    """Somebody who has a key, in a room of ours."""
+
+    def __init__(self, bench: RoomScheduleBench, services: Services, key: Key) -> None:
+        self._bench = bench
+        self._store = services.desk.store
+        self.who = Principal(subject="bo", tenant=HERE, role="writer", key=key.id)
+
+    @classmethod
+    async def joined(cls, bench: RoomScheduleBench, services: Services) -> Bo:
+        key, _ = await services.identity.create_key(WHO, "bo", "writer", user="bo")
+        bo = cls(bench, services, key)
+        member = Member(scope=ROOM, subject="bo", owner=False, since=WEDNESDAY)
+        await bo._store.members.add_member(HERE, member, Entries())
+        return bo
+
+    async def is_linked(self) -> None:
+        identity = f"{self._bench.room.profile.kind}:bo"
+        link = SenderLink(identity=identity, subject="bo", created_at=WEDNESDAY)
+        await self._store.channels.put_link(HERE, link, Entries())
+
+    async def speaking(self) -> Principal:
+        """As they speak there."""
+        room = await self._store.channels.room(HERE, "team", CHAT)
+        assert room is not None
+        return member_speaker(self._bench.room.residence.profile, room, self.who)
+
+    async def leaves(self) -> None:
+        await self._store.members.remove_member(HERE, ROOM, "bo", Entries())
+
+
+@pytest.mark.parametrize("kind", ["web", "terminal"])
+@pytest.mark.parametrize("linked", [True, False], ids=["linked", "unlinked"])
+@pytest.mark.parametrize("speaking", [True, False], ids=["set in the room", "set by key"])
+async def test_a_schedule_of_whoever_was_removed_from_a_room_of_ours_is_not_played(
+    agents: Make, kind: ChannelKind, linked: bool, speaking: bool
+) -> None:
+    bench = await opened(agents, kind=kind)
+    bo = await Bo.joined(bench, agents[0].services)
+    if linked:
+        await bo.is_linked()
+    async with bench.room.residence.open():
+        view = await bench.add(await bo.speaking() if speaking else bo.who, cron="0 * * * *")
+        await bench.daemon.until(WEDNESDAY + HOUR)
+        before = await bench.look(view.id)
+        await bo.leaves()
+
+        await bench.daemon.until(WEDNESDAY + 3 * HOUR)
+
+    after = await bench.look(view.id)
+    assert before.fires == after.fires == 1
+    assert not after.enabled
+
+
+@pytest.mark.parametrize("speaking", [True, False], ids=["set in the room", "set by key"])
+async def test_whoever_was_removed_from_a_room_stops_what_they_set_there_and_reads_nothing_of_it(
+    agents: Make, speaking: bool
+) -> None:
+    bench = await opened(agents, kind="web")
+    bo, schedules = await Bo.joined(bench, agents[0].services), bench.room.parts.schedules
+    await bo.is_linked()
+    async with bench.room.residence.open():
+        view = await bench.add(await bo.speaking() if speaking else bo.who, cron="0 * * * *")
+        await bench.daemon.until(WEDNESDAY + HOUR)
+        as_member = await schedules.get(bo.who, view.id)
+        await bo.leaves()
+
+        seen = await schedules.get(bo.who, view.id)
+        [listed] = (await schedules.list(bo.who)).schedules
+        disabled = await schedules.disable(bo.who, view.id)
+        for refused in (schedules.enable, schedules.run):
+            with pytest.raises(Forbidden):
+                await refused(bo.who, view.id)
+        await schedules.cancel(bo.who, view.id)
+
+    previews = [shown.last.preview for shown in (as_member, seen, listed, disabled) if shown.last is not None]
+    assert previews == ["Three are open.", None, None, None]
+    with pytest.raises(NotFound):
+        await schedules.get(bo.who, view.id)
 
 
 async def test_an_operator_sets_a_schedule_in_a_room_where_nobody_has_a_key(agents: Make) -> None:

@@ -9,8 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from commonplace.errors import TooManyListeners
-from commonplace.events.frames import HEARTBEAT, RETRY
+from commonplace.events.frames import HEARTBEAT, RETRY, note_frame
 from commonplace.events.ring import Missed, Ring, RingEvent, RingSeat, RingStream
+from commonplace.events.seat import SHORTEST_QUEUE
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.events import Frame, frames
 from commonplace.values.json import Json
@@ -395,3 +396,41 @@ def test_whatever_is_published_every_listener_hears_it_once_in_order_or_is_told_
     for listener in listeners:
         assert listener.gone or listener.last == ring.position
     assert ring.listeners == 0
+
+
+async def test_what_happens_beside_the_events_of_a_session_is_told_without_an_id() -> None:
+    ring = ring_of()
+
+    with ring.seat(shape) as seat:
+        told = streamed(ring, seat, None)
+        assert await portion(told) == RETRY
+        ring.publish("a")
+        seat.mention(note_frame("record.created"))
+        ring.publish("b")
+        found = frames(await portion(told))
+        await told.aclose()
+
+    assert [(frame.id, frame.type) for frame in found] == [(1, "said"), (None, "record.created"), (2, "said")]
+    assert seat.after == 2
+
+
+async def test_a_flood_beside_the_events_costs_a_slow_listener_none_of_them_and_is_counted() -> None:
+    ring, flood = ring_of(), 1_000
+
+    with ring.seat(shape, SHORTEST_QUEUE) as seat:
+        told = streamed(ring, seat, None)
+        assert await portion(told) == RETRY
+        for _ in range(flood):
+            seat.mention(note_frame("record.created"))
+        ring.publish("a")
+        found = frames(await portion(told))
+        seat.mention(note_frame("record.created"))
+        after = frames(await portion(told))
+        ring.close()
+        await rest(told)
+
+    mentioned = sum(frame.type == "record.created" for frame in found)
+    [missed] = [frame for frame in found if frame.type == "workspace_events_missed"]
+    assert mentioned + missed.data["count"] == flood
+    assert [frame.id for frame in found if frame.type == "said"] == [1]
+    assert [frame.type for frame in after] == ["record.created"]

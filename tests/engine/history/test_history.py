@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from commonplace.errors import Conflict, Forbidden, InvalidInput, NotFound
+from commonplace.errors import Conflict, Forbidden, InvalidInput, NotFound, ScopeTaken
+from commonplace.ports.journal import Entries
 from commonplace.service.desk import Desk
 from commonplace.service.history import History
 from commonplace.service.records import Records
 from commonplace.testing.callers import caller, operator
 from commonplace.testing.clock import FakeClock
 from commonplace.values.audit import AuditQuery
-from commonplace.values.principal import Principal, ScopePattern
-from commonplace.values.scope import DEFAULT_TENANT
+from commonplace.values.principal import Principal, Role, ScopePattern
+from commonplace.values.scope import DEFAULT_TENANT, Scope
 from commonplace.values.session import MessageDraft, Session, SessionFields, SessionFilters
 
 pytestmark = pytest.mark.anyio
@@ -92,6 +93,33 @@ async def test_the_audit_tells_who_was_denied_from_who_found_nothing(
         ("session.get", "denied", session.id),
         ("session.get", "not_found", "none"),
     ]
+
+
+async def test_whoever_begins_a_session_owns_its_memory_before_anybody_speaks_in_it(
+    desk: Desk, history: History, ana: Principal, bea: Principal
+) -> None:
+    session = await begun(history, ana, **SHARED)
+    scope = Scope("session", session.id)
+
+    [owner] = await desk.store.members.members(DEFAULT_TENANT, scope)
+    with pytest.raises(Forbidden):
+        await desk.require(bea, scope)
+
+    assert (owner.subject, owner.owner) == (ana.subject, True)
+
+
+@pytest.mark.parametrize("role", ["writer", "admin"])
+async def test_a_session_is_not_begun_under_the_name_of_anothers_memory(
+    desk: Desk, history: History, bea: Principal, role: Role
+) -> None:
+    scope = Scope("session", "standup")
+    account = desk.account(bea, "record.put")
+    await desk.store.journal.note(Entries(claims=account.claims([scope])))
+
+    with pytest.raises(ScopeTaken):
+        await history.create(caller(role, name="ana"), "coder", {"id": "standup"})
+
+    assert (await history.create(bea, "coder", {"id": "standup"})).owner == bea.subject
 
 
 async def test_a_shared_session_is_read_and_spoken_in_by_who_reaches_its_workspace(
@@ -183,7 +211,7 @@ async def test_changes_are_kept_told_once_and_never_say_the_title(desk: Desk, hi
     assert await found(history, ana, archived="no") == set()
     assert (await history.change(ana, session.id, {"archived": False})).archived_at is None
     events = [event.news for event in await desk.store.events.read_events(0, 100)]
-    assert [news.type for news in events] == ["session.created"] + ["session.changed"] * 3
+    assert [news.type for news in events] == ["scope.claimed", "session.created"] + ["session.changed"] * 3
     page = await desk.store.journal.audit(DEFAULT_TENANT, AuditQuery(), 100, None)
     assert "secret" not in f"{events} {page.rows}"
     assert [outcome for _, outcome, _ in await rows(desk, "session.change")] == ["ok", "unchanged", "ok", "ok"]

@@ -16,7 +16,7 @@ from pydantic_ai.usage import RequestUsage
 
 from commonplace.errors import RecordNotFound, SpendingCapReached
 from commonplace.llms.language_model import PydanticAiModel
-from commonplace.llms.prices import Price
+from commonplace.llms.prices import Price, Prices
 from commonplace.llms.purse import Purse
 from commonplace.ports.journal import Entries
 from commonplace.ports.models import Pot
@@ -190,6 +190,20 @@ async def test_what_was_not_used_is_there_for_the_next_call(metered: Metering, e
     # One call before, and as many more as leave room for the most that one may cost.
     assert len(script.asked) == 5
     assert await spent(either) == 6 * COST
+
+
+async def test_a_model_whose_price_nobody_knows_is_used_at_an_estimate_that_fits_the_task(
+    store: Store, clock: FakeClock, pauses: Any, spent: Any
+) -> None:
+    script, prices = Script(FACT, FACT), Prices(model="mine", address="http://127.0.0.1:1/v1")
+    model = PydanticAiModel(
+        "openai:mine", script.model, prices=prices, purse=Purse(store, clock, 1_000_000), pause=pauses
+    )
+
+    answer = await model.answer(question(micro_usd=10))
+
+    assert len(script.asked) == 1
+    assert (answer.spent.cost_micro_usd, await spent(store)) == (10, 10)
 
 
 async def test_a_budget_of_nothing_means_no_call_even_of_what_costs_nothing(metered: Metering, store: Store) -> None:

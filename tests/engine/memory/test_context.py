@@ -115,11 +115,24 @@ def test_agent_memory_keeps_the_order_of_writing_while_it_fits() -> None:
 def test_agent_memory_over_its_budget_keeps_what_comes_first_and_says_how_much_it_left_out() -> None:
     rows = [record("pinned", 9, key="p", pinned=True), *(record(f"row {n}", n, key=f"k{n}") for n in range(40))]
 
-    block = agent_block(rows, 300, estimate)
+    block = agent_block(rows, 150, estimate)
 
     assert block.records[-1].text == "pinned"
     assert block.left_out == 41 - len(block.records) > 0
     assert f"({block.left_out} more rows were left out" in block.text
+
+
+def test_thirty_rows_of_a_workspace_fit_and_only_one_that_is_not_trusted_says_so() -> None:
+    rows = [record(f"{n:02} " + "word " * 23 + "ends", n, key=f"k{n}") for n in range(29)]
+    outside = record("from a page", 30, key="page", trust="external_user_supplied")
+
+    block = workspace_block([*rows, outside], 2_000, estimate)
+
+    assert (len(block.records), block.left_out) == (30, 0)
+    assert "- **k3**: 03 word" in block.text
+    assert [line for line in block.text.splitlines() if "trust" in line] == [
+        f"- **page**: from a page [id {outside.id}, source manual, trust external_user_supplied (untrusted)]"
+    ]
 
 
 def test_a_huge_row_does_not_keep_the_others_out() -> None:
@@ -287,10 +300,10 @@ async def test_sections_stand_one_after_the_other_each_within_its_budget(context
         [Note(text=f"fact {n}", scope=scope, key=f"k{n}") for n in range(30) for scope in ("agent:a", WEB)]
     )
 
-    block = await contexts.sections(agent="a", workspace="web", budget=400)
+    block = await contexts.sections(agent="a", workspace="web", budget=120)
 
     assert block.text.index("## Agent Memory") < block.text.index("## Workspace Memory")
-    assert block.tokens <= 800
+    assert block.tokens <= 240
     assert block.left_out == 60 - len(block.records) > 0
 
 

@@ -23,6 +23,7 @@ from commonplace.memory.relevance import (
     relevance,
 )
 
+ROOT = Path(__file__).parents[3]
 SHARES = st.floats(0.0, 1.0)
 COSINES = st.one_of(st.floats(-1.0, 1.0), st.just(float("nan")))
 
@@ -171,3 +172,11 @@ async def test_a_chinese_question_is_told_from_another(memory: AsyncMemory):
 
     assert hit.relevant
     assert not other.relevant
+
+
+def test_the_page_about_recall_says_the_floor_and_the_distance_as_they_are() -> None:
+    page = " ".join((ROOT / "docs" / "why" / "recall.md").read_text(encoding="utf-8").split())
+    shares = {0.01: "a hundredth", 0.02: "a fiftieth", 0.05: "a twentieth", 0.1: "a tenth"}
+
+    assert f"has a relevance below {f'{FLOOR:g}'.lstrip('0')}, no memory answers" in page
+    assert f"at least {shares[DISTANCE]} of the best one's relevance" in page

@@ -57,6 +57,9 @@ class RpcConnection:
         self._asked: dict[int, asyncio.Future[Any]] = {}
         self._last = -1
         self._requests: dict[str | int, asyncio.Task[None]] = {}
+        """Those that are not answered yet, by their ids."""
+        self._at_work: set[asyncio.Task[None]] = set()
+        """Those requests, and those whose answers the other side has not read."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_over = False
 
@@ -119,14 +122,15 @@ class RpcConnection:
             self._begin(self._heard(message))
             return
         id = message["id"]
-        if id in self._requests or len(self._requests) >= MOST_AT_ONCE:
+        if id in self._requests or len(self._at_work) >= MOST_AT_ONCE:
             why = "This id is in use." if id in self._requests else "Too many requests at once. Wait for answers."
             self._transport.post(_failure(id, INVALID_REQUEST, why))
             return
         task = self._begin(self._answered(message))
+        self._at_work.add(task)
+        task.add_done_callback(self._at_work.discard)
         if id is not None:
             self._requests[id] = task
-            task.add_done_callback(lambda _: self._requests.pop(id))
 
     def _begin(self, work: Any) -> asyncio.Task[None]:
         task: asyncio.Task[None] = asyncio.create_task(work)
@@ -156,6 +160,8 @@ class RpcConnection:
             # The top of a worker: a fault of ours costs this request, not the connection.
             LOGGER.error("unexpected", exc_info=error, extra={"told": {"method": message["method"][:80]}})
             answer = _failure(id, INTERNAL_ERROR, InternalError().message, InternalError.code)
+        # Before it is sent: whoever has read the answer may ask with the same id at once.
+        self._requests.pop(id, None)
         with suppress(ConnectionError):
             await self._transport.send(answer)
 

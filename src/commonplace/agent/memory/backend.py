@@ -54,7 +54,7 @@ class TurnContext:
     """
     What a turn is about, before anything is done. `session`, `run`, `agent` and `workspace` are ids, `speaker` is the subject of the
     person, `text` what they said, at the moment `at`. `memory` reaches what they may reach, and no more. `room` is the scope of the room in
-    which they say it, if they do.
+    which they say it, if they do. `overheard`: others read what is said and found, so nothing of this person alone belongs into it.
     """
 
     session: str
@@ -66,6 +66,7 @@ class TurnContext:
     at: datetime
     memory: MemoryClient
     room: Scope | None = None
+    overheard: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from commonplace.agent.memory.backend import RULE, FinishedTurn, HiddenEvent, Persisted, Recalled, TurnContext
-from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
 from commonplace.markdown.curated_pair import (
     LIMITS,
     NAMES,
@@ -46,7 +46,9 @@ class CuratedMemoryBackend:
             return Recalled(rule=RULE)
         try:
             who = await turn.memory.me()
-            work = partial(self._files.snapshot, turn.agent, turn.speaker, tenant=who.tenant)
+            # What others read has nothing of this person in it.
+            person = None if turn.overheard else turn.speaker
+            work = partial(self._files.snapshot, turn.agent, person, tenant=who.tenant)
             snapshot = await asyncio.to_thread(work)
         except CommonplaceError as error:
             return Recalled(events=(HiddenEvent(name="curated_memory_recall_failed", data={"code": error.code}),))
@@ -111,6 +113,10 @@ class CuratedMemoryTool:
         """
         if (action is None) == (operations is None):
             raise InvalidInput("Give an action, or a list of operations, and not both.")
+        if self.turn.overheard and target == "user":
+            raise Forbidden(
+                "Others read this session. What you know about one person is written in a session of theirs alone."
+            )
         single = [] if action is None else [CuratedOperation(action=action, content=content, old_text=old_text)]
         turn = self.turn
         who = await turn.memory.me()

@@ -158,9 +158,11 @@ export class Talk {
       return turn;
     }
     if (type === 'mode_changed' || type === 'model_changed') return this.#note(type, data);
+    // What the workspace and the stream itself tell is of no turn.
+    if (!Object.hasOwn(APPLY, type)) return null;
     const turn = (data.run && this.find(data.run)) || this.#playing || this.#torn();
     if (!turn) return null;
-    APPLY[type]?.(turn, data);
+    APPLY[type](turn, data);
     if (type === 'turn_ended' || type === 'turn_failed') this.#end(turn);
     return turn;
   }

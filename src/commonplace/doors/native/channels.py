@@ -12,6 +12,7 @@ from commonplace.channels.platforms import GUIDES, PLATFORMS
 from commonplace.doors.native.conditions import problems
 from commonplace.governance.access import require_role
 from commonplace.server.auth import Caller, use_case
+from commonplace.server.door import only_conditions
 from commonplace.values.channel import (
     LOCAL_KINDS,
     ChannelChanges,
@@ -47,14 +48,19 @@ ChannelName = Annotated[Label, Path(description="The channel's name.")]
 Admin = Annotated[ChannelAdmin, use_case(ChannelAdmin)]
 
 
-@router.get("/channels", summary="List the channels", responses=problems())
+@router.get("/channels", summary="List the channels", responses=problems(), dependencies=[only_conditions()])
 async def channels(who: Caller, admin: Admin) -> ChannelsAnswer:
     """Ways in by which rooms reach the agent. How they are set is shown to admins."""
     return ChannelsAnswer(tuple(await admin.channels(who)), tuple(PLATFORMS))
 
 
 # Before the channels by their names: none is called so.
-@router.get("/channels/kinds", summary="How each kind of channel is set up", responses=problems())
+@router.get(
+    "/channels/kinds",
+    summary="How each kind of channel is set up",
+    responses=problems(),
+    dependencies=[only_conditions()],
+)
 async def channel_kinds(who: Caller) -> ChannelKindsAnswer:
     """Steps, permissions, fields and what errors mean, in English and Chinese. The same for everybody: it holds nothing of this daemon."""
     require_role(who, "reader")
@@ -100,13 +106,23 @@ async def test_channel(channel: ChannelName, body: ChannelTestBody, who: Caller,
     return await admin.test(who, channel, body.chat)
 
 
-@router.get("/channels/{channel}/log", summary="What happened to a channel's connection", responses=problems(404))
+@router.get(
+    "/channels/{channel}/log",
+    summary="What happened to a channel's connection",
+    responses=problems(404),
+    dependencies=[only_conditions()],
+)
 async def channel_log(channel: ChannelName, who: Caller, admin: Admin) -> ChannelLogAnswer:
     """For admins. The last 200 lines since the daemon began, the oldest first; never what was said, nor a secret."""
     return ChannelLogAnswer(await admin.log(who, channel))
 
 
-@router.get("/channels/{channel}/spending", summary="What its rooms have spent", responses=problems(404))
+@router.get(
+    "/channels/{channel}/spending",
+    summary="What its rooms have spent",
+    responses=problems(404),
+    dependencies=[only_conditions()],
+)
 async def channel_spending(channel: ChannelName, who: Caller, admin: Admin) -> ChannelSpendingAnswer:
     """For admins. All rooms of the channel, also those of a platform, each with its budget's window."""
     return ChannelSpendingAnswer(tuple(await admin.spending(who, channel)))
@@ -118,7 +134,12 @@ async def pause_room(channel: ChannelName, body: ChannelPauseBody, who: Caller, 
     return await admin.pause(who, channel, body.chat, body.paused)
 
 
-@router.get("/channels/{channel}/senders", summary="Who waits to be let in, and who was", responses=problems(404))
+@router.get(
+    "/channels/{channel}/senders",
+    summary="Who waits to be let in, and who was",
+    responses=problems(404),
+    dependencies=[only_conditions()],
+)
 async def channel_senders(channel: ChannelName, who: Caller, admin: Admin) -> SendersAnswer:
     """For admins."""
     return SendersAnswer(tuple(await admin.senders(who, channel)))
@@ -146,7 +167,9 @@ async def pair_sender(channel: ChannelName, body: PairBody, who: Caller, admin: 
     return await admin.pair(who, channel, body.code)
 
 
-@router.get("/sender-links", summary="Which senders are which persons", responses=problems())
+@router.get(
+    "/sender-links", summary="Which senders are which persons", responses=problems(), dependencies=[only_conditions()]
+)
 async def sender_links(who: Caller, admin: Admin) -> LinksAnswer:
     """For admins."""
     return LinksAnswer(tuple(await admin.links(who)))

@@ -8,6 +8,7 @@ from commonplace.doors.native.conditions import answer, problems
 from commonplace.errors import InvalidInput
 from commonplace.learning.distill import turns_of
 from commonplace.server.auth import Caller, Served
+from commonplace.server.door import only_conditions
 from commonplace.service.extraction import Talk
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope
@@ -67,6 +68,7 @@ async def learn(body: LearningBody, who: Caller, served: Served) -> Response:
     summary="What a director learned before",
     response_model=LearningsAnswer,
     responses=problems(),
+    dependencies=[only_conditions("agent")],
 )
 async def learnings(
     who: Caller,

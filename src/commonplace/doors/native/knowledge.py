@@ -54,7 +54,7 @@ async def create_space(body: SpaceBody, who: Caller, served: Served) -> SpaceAns
     return SpaceAnswer.of(await served.knowledge.create_space(who, new))
 
 
-@router.get("/spaces", summary="Knowledge spaces in reach", responses=problems())
+@router.get("/spaces", summary="Knowledge spaces in reach", responses=problems(), dependencies=[only_conditions()])
 async def spaces(who: Caller, served: Served) -> SpacesAnswer:
     return SpacesAnswer(spaces=[SpaceAnswer.of(space) for space in await served.knowledge.spaces(who)])
 
@@ -141,7 +141,12 @@ async def remove(id: ItemId, who: Caller, served: Served) -> None:
     await served.knowledge.remove(who, id)
 
 
-@router.get("/coverage", summary="What is known about one thing, by space", responses=problems())
+@router.get(
+    "/coverage",
+    summary="What is known about one thing, by space",
+    responses=problems(),
+    dependencies=[only_conditions("coverage_key")],
+)
 async def coverage(coverage_key: Annotated[CoverageKey, Query()], who: Caller, served: Served) -> CoveragesAnswer:
     coverages = await served.knowledge.coverage(who, coverage_key)
     return CoveragesAnswer(coverage=[CoverageAnswer.model_validate(entry) for entry in coverages])

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 
 from commonplace.doors.native.conditions import problems
 from commonplace.server.auth import Caller, KeyedCaller, Served
+from commonplace.server.door import only_conditions
 from commonplace.values.embedder import EmbedderStatus
 from commonplace.values.upkeep import Stats
 from commonplace.wire.maintenance import (
@@ -40,7 +41,7 @@ async def check(who: Caller, served: Served) -> FindingsAnswer:
     return FindingsAnswer(tuple(await served.keeping.check(who)))
 
 
-@router.get("/rules", summary="How long things are kept", responses=problems())
+@router.get("/rules", summary="How long things are kept", responses=problems(), dependencies=[only_conditions()])
 async def rules(who: Caller, served: Served) -> RulesAnswer:
     """Each rule with its scope, and its `max_age` in seconds. For admins."""
     return RulesAnswer(tuple(await served.keeping.rules(who)))

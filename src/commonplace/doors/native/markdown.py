@@ -10,6 +10,7 @@ from fastapi import APIRouter, Header, Path, Response
 from commonplace.doors.native.conditions import ETAG, Responses, problems
 from commonplace.errors import InvalidInput
 from commonplace.server.auth import Caller, Served
+from commonplace.server.door import only_conditions
 from commonplace.service.shelves import NEW
 from commonplace.values.shelf import ShelfName, ShelfRecall, ShelfText, ShelfUndone, ShelfWritten
 from commonplace.wire.shelf import ShelfChangesAnswer, ShelfMoveBody, ShelfRecallBody, ShelfTextBody, ShelvesAnswer
@@ -36,13 +37,15 @@ def _responses(*statuses: int) -> Responses:
     return responses
 
 
-@router.get("", summary="The files of managed memory", responses=_responses())
+@router.get("", summary="The files of managed memory", responses=_responses(), dependencies=[only_conditions()])
 async def survey(who: Caller, served: Served) -> ShelvesAnswer:
     """Of every folder that the key reaches: the person's own and that of the workspace."""
     return ShelvesAnswer(tuple(await served.shelves.survey(who)))
 
 
-@router.get("/changes", summary="What changed in managed memory", responses=_responses())
+@router.get(
+    "/changes", summary="What changed in managed memory", responses=_responses(), dependencies=[only_conditions()]
+)
 async def changes(who: Caller, served: Served) -> ShelfChangesAnswer:
     """By people, by remembering, forgetting and dreaming; each can be undone."""
     return ShelfChangesAnswer(tuple(await served.shelves.changes(who)))

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path
 
 from commonplace.doors.native.conditions import problems
 from commonplace.server.auth import Caller, Served
+from commonplace.server.door import only_conditions
 from commonplace.values.principal import Owner
 from commonplace.wire.owners import (
     AgentBody,
@@ -26,7 +27,7 @@ AgentId = Annotated[Label, Path(description="The agent's id.")]
 WorkspaceId = Annotated[Label, Path(description="The workspace's id.")]
 
 
-@router.get("/agents", summary="List the agents in reach", responses=problems())
+@router.get("/agents", summary="List the agents in reach", responses=problems(), dependencies=[only_conditions()])
 async def agents(who: Caller, served: Served) -> AgentsAnswer:
     """By name. An agent that nobody created, but whose scope holds records, is among them. `models` may be asked to speak."""
     return AgentsAnswer(tuple(await served.owners.owners(who, "agent")), served.owners.models)
@@ -66,7 +67,9 @@ async def remove_agent(id: AgentId, who: Caller, served: Served) -> OwnerRemoved
     return OwnerRemovedAnswer(id, await served.owners.remove(who, "agent", id))
 
 
-@router.get("/workspaces", summary="List the workspaces in reach", responses=problems())
+@router.get(
+    "/workspaces", summary="List the workspaces in reach", responses=problems(), dependencies=[only_conditions()]
+)
 async def workspaces(who: Caller, served: Served) -> WorkspacesAnswer:
     """By name. A workspace that nobody created, but whose scope holds records, is among them."""
     return WorkspacesAnswer(tuple(await served.owners.owners(who, "workspace")))

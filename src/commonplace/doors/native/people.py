@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from commonplace.doors.native.conditions import problems
 from commonplace.server.auth import Caller, KeyedCaller, Served, Told
+from commonplace.server.door import only_conditions
 from commonplace.values.capability import IssuedCapability
 from commonplace.values.member import Member
 from commonplace.values.principal import Key
@@ -60,7 +61,7 @@ async def create_key(body: KeyBody, who: KeyedCaller, served: Served, response: 
     return NewKeyAnswer(key, secret)
 
 
-@router.get("/keys", summary="List keys", responses=problems())
+@router.get("/keys", summary="List keys", responses=problems(), dependencies=[only_conditions()])
 async def keys(who: KeyedCaller, served: Served) -> KeysAnswer:
     """All that were made in the tenant, revoked ones too, without their secrets. For admins."""
     return KeysAnswer(tuple(await served.identity.keys(who)))
@@ -87,7 +88,7 @@ async def create_capability(
     return new_capability
 
 
-@router.get("/members", summary="Whose is it?", responses=problems(404))
+@router.get("/members", summary="Whose is it?", responses=problems(404), dependencies=[only_conditions("scope")])
 async def members(
     scope: Annotated[ScopeName, Query(description="A session or a room.", examples=["session:standup-7"])],
     who: Caller,
@@ -117,7 +118,7 @@ async def create_user(body: UserBody, who: KeyedCaller, served: Served, response
     return NewUserAnswer(user=UserAnswer.model_validate(user), user_key=secret)
 
 
-@router.get("/users", summary="List the users of the gateway", responses=problems())
+@router.get("/users", summary="List the users of the gateway", responses=problems(), dependencies=[only_conditions()])
 async def users(who: KeyedCaller, served: Served) -> UsersAnswer:
     """Without their keys. For admins."""
     return UsersAnswer(users=[UserAnswer.model_validate(user) for user in await served.identity.users(who)])

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 
 from commonplace.doors.native.conditions import ETAG, RECORD, answer, etag, is_known, problems
 from commonplace.server.auth import Caller, Idempotent, Served
+from commonplace.server.door import only_conditions
 from commonplace.service.records import MAX_PAGE
 from commonplace.values.query import Filter, Page
 from commonplace.values.record import Record, Written
@@ -113,6 +114,7 @@ async def get(
     summary="Read every version of a record",
     response_model=VersionsAnswer,
     responses=problems(404),
+    dependencies=[only_conditions()],
 )
 async def history(id: Id, who: Caller, served: Served) -> Response:
     """Oldest first. Versions from scopes that the key does not reach are left out."""

@@ -13,6 +13,7 @@ from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.events import MEDIA_TYPE, EventStream, read_event_id
 from commonplace.events.ring import RingEvent, RingStream
 from commonplace.server.auth import Caller, Served, app_state, use_case
+from commonplace.server.door import only_conditions
 from commonplace.values.artifact import Artifact
 from commonplace.values.channel import ChatRoom, RoomMessage, RoomMessagePage
 from commonplace.values.json import Json
@@ -31,6 +32,7 @@ from commonplace.wire.channels import (
     RoomMessagesQuery,
     RoomsAnswer,
     RoomSayBody,
+    RoomsQuery,
     RoomTypingBody,
     RoomVoteBody,
 )
@@ -45,9 +47,11 @@ RoomHouse = Annotated[Rooms, use_case(Rooms)]
 
 
 @router.get("", summary="List your rooms", responses=problems(404))
-async def rooms(channel: ChannelName, who: Caller, house: RoomHouse) -> RoomsAnswer:
-    """Those that you are a member of; an admin sees all."""
-    return RoomsAnswer(tuple(await house.rooms(who, channel)))
+async def rooms(
+    channel: ChannelName, query: Annotated[RoomsQuery, Query()], who: Caller, house: RoomHouse
+) -> RoomsAnswer:
+    """Those that you are a member of; `everyone`: all, for admins."""
+    return RoomsAnswer(tuple(await house.rooms(who, channel, everyone=query.everyone)))
 
 
 @router.post("", status_code=201, summary="Make a room", responses=problems(404))
@@ -131,7 +135,9 @@ async def vote_in_room(
     return await house.vote(who, channel, chat, request, body.choice)
 
 
-@router.get("/{chat}/memory", summary="What a room remembers", responses=problems(404))
+@router.get(
+    "/{chat}/memory", summary="What a room remembers", responses=problems(404), dependencies=[only_conditions()]
+)
 async def room_memory(channel: ChannelName, chat: ChatId, who: Caller, house: RoomHouse) -> RoomMemoryAnswer:
     """The lines of its file, each with who said it."""
     return RoomMemoryAnswer(await house.memory(who, channel, chat))

@@ -91,7 +91,12 @@ async def replay(
     return await served.runs.replay(who, id, upto_seq=upto, from_checkpoint=from_checkpoint)
 
 
-@router.get("/{id}/checkpoints", summary="The checkpoints of a run", responses=problems(404, 409))
+@router.get(
+    "/{id}/checkpoints",
+    summary="The checkpoints of a run",
+    responses=problems(404, 409),
+    dependencies=[only_conditions()],
+)
 async def checkpoints(id: RunId, who: Caller, served: Served) -> CheckpointsAnswer:
     return CheckpointsAnswer(tuple(await served.runs.checkpoints(who, id)))
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Query
 
 from commonplace.doors.native.conditions import problems
 from commonplace.server.auth import Caller, Served
+from commonplace.server.door import only_conditions
 from commonplace.values.schedule import SchedulePage, SchedulePauseView, ScheduleProposal, ScheduleView
 from commonplace.wire.schedules import (
     ScheduleBody,
@@ -44,7 +45,7 @@ async def schedules(query: Annotated[SchedulesQuery, Query()], who: Caller, serv
     )
 
 
-@router.get("/pauses", summary="What is paused", responses=problems())
+@router.get("/pauses", summary="What is paused", responses=problems(), dependencies=[only_conditions()])
 async def pauses(who: Caller, served: Served) -> SchedulePausesAnswer:
     return SchedulePausesAnswer(tuple(await served.schedules.pauses(who)))
 

@@ -10,6 +10,7 @@ from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.records import Id
 from commonplace.memory.weighing import WEIGHTS
 from commonplace.server.auth import Caller, Served, app_state
+from commonplace.server.door import only_conditions
 from commonplace.values.census import Recalls, Tally
 from commonplace.values.query import Filter
 from commonplace.wire.census import LatencyAnswer, ScopesAnswer, WeightsAnswer
@@ -39,7 +40,12 @@ async def counts(query: Annotated[CountsQuery, Query()], who: Caller, served: Se
     return await served.census.counts(who, filter, query.by)
 
 
-@router.get("/records/{id}/recalls", summary="Where a record was recalled", responses=problems(404))
+@router.get(
+    "/records/{id}/recalls",
+    summary="Where a record was recalled",
+    responses=problems(404),
+    dependencies=[only_conditions("limit")],
+)
 async def recalls(id: Id, who: Caller, served: Served, limit: Annotated[int, Query(ge=1, le=1000)] = 50) -> Recalls:
     """
     Searches and context blocks that showed the record, newest first: when, by whom, for which run, at which rank. Never what

@@ -45,7 +45,9 @@ async def tree(
     return await served.tree.tree(who, TreeQuery(uri=uri, depth=depth, everyone=everyone, after=after))
 
 
-@router.get("/tree/node", summary="What an address names", responses=problems(404))
+@router.get(
+    "/tree/node", summary="What an address names", responses=problems(404), dependencies=[only_conditions("uri")]
+)
 async def resolve(uri: Uri, who: Caller, served: Served) -> Node:
     """`tandem://` is read as well. An address that ends in a record's key or id leads to its name of today."""
     return await served.tree.resolve(who, uri)

@@ -8,8 +8,10 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.events import MEDIA_TYPE, EventStream, read_event_id
 from commonplace.doors.native.sessions import Live, SessionId
+from commonplace.events.frames import mention_frame
 from commonplace.events.ring import RingEvent, RingStream
 from commonplace.server.auth import Caller, Served, app_state
+from commonplace.server.door import only_conditions
 from commonplace.values.json import Json
 from commonplace.values.moment import to_iso
 from commonplace.values.permission import PermissionVote
@@ -65,7 +67,12 @@ async def configure(id: SessionId, body: SessionStateBody, who: Caller, sessions
     return await sessions.configure(who, id, mode=body.mode, model=body.model)
 
 
-@router.get("/{id}/permissions", summary="What waits for your permission", responses=problems(404, 409, 421))
+@router.get(
+    "/{id}/permissions",
+    summary="What waits for your permission",
+    responses=problems(404, 409, 421),
+    dependencies=[only_conditions()],
+)
 async def permissions(id: SessionId, who: Caller, sessions: Live) -> PermissionsAnswer:
     return PermissionsAnswer(permissions=tuple(await sessions.permission_requests(who, id)))
 
@@ -114,7 +121,10 @@ async def _stream(
             return await served.events.is_welcome(who) and await sessions.hears(who, id, ring)
 
         with ring.seat(_document) as seat:
-            yield RingStream(ring, seat, welcome, resume=read_event_id(resume or last_event_id), epoch=same or epoch)
+            async with served.events.beside(who, seat, mention_frame):
+                yield RingStream(
+                    ring, seat, welcome, resume=read_event_id(resume or last_event_id), epoch=same or epoch
+                )
 
 
 @router.get(
@@ -137,6 +147,10 @@ async def events(request: Request, stream: Annotated[RingStream[TurnEvent], Depe
     `permission_voted`, `permission_vote_refused`, `permission_vote_late`, `history_compacted`, `usage`, `turn_ended`,
     `turn_failed`, `memory_learned`; and of the session `prompt_queued`, `prompt_withdrawn`, `mode_changed`, `model_changed`. Ids begin with 1 when a daemon takes the session up; `state_resync_required` says that some are missing:
     read the messages of the session then.
+
+    What happens in the workspace is told as well, as far as you may read its scope: the events of `/v1/events` such as `record.created` and
+    `memory_changed`, without an `id`, since they are none of this session's; `log_id` is their place in that log, where those of before are.
+    `workspace_events_missed` says how many were left out because you did not keep up.
     """
     answer = EventStream(stream, app_state(request).metrics.subscribers)
     answer.headers[EPOCH] = stream.epoch

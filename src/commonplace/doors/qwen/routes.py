@@ -36,7 +36,7 @@ from commonplace.doors.qwen.shapes import (
 )
 from commonplace.errors import QueueFull, RememberQueueFull
 from commonplace.server.auth import Caller, KeyedCaller, Served
-from commonplace.server.door import ApiDoor
+from commonplace.server.door import ApiDoor, only_conditions
 from commonplace.server.task_wait import Patient
 from commonplace.service.lanes import MODES, MOST_CONTENT, PENDING
 from commonplace.values.task import MemoryTask
@@ -79,7 +79,7 @@ async def capabilities(who: Caller, served: Served, sessions: Sessions) -> Capab
     )
 
 
-@router.get("/workspace/memory", summary="Which files of memory there are")
+@router.get("/workspace/memory", summary="Which files of memory there are", dependencies=[only_conditions()])
 async def memory_status(who: Caller, served: Served) -> MemoryStatus:
     survey = await served.managed.survey(who)
     return MemoryStatus(

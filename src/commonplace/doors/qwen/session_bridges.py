@@ -24,7 +24,7 @@ from commonplace.doors.qwen.session_errors import (
     SessionNotFound,
     WorkspaceMismatch,
 )
-from commonplace.doors.qwen.session_events import WireEvent, replayed
+from commonplace.doors.qwen.session_events import WORKSPACE_EVENTS, WireEvent, replayed
 from commonplace.doors.qwen.session_shapes import CreateBody, SessionRestoreBody
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound
 from commonplace.events.ring import Ring, RingEvent
@@ -34,6 +34,7 @@ from commonplace.values.json import Json
 from commonplace.values.permission import PermissionPolicy
 from commonplace.values.principal import Principal
 from commonplace.values.session import Session, SessionFields, SessionMessage, TooManySessions
+from commonplace.values.session_lease import SessionElsewhere, SessionInUse
 from commonplace.values.session_state import SessionState
 from commonplace.values.turn_event import (
     PromptQueued,
@@ -53,8 +54,6 @@ PAGE: Final = 1_000
 _LONGEST_PATH: Final = 4_096
 _LOOKED_AT: Final = 20
 _AGENT: Final = "assistant"
-_WORKSPACE_EVENTS: Final = frozenset({"memory_changed"})
-"""Events of the workspace that the clients of this door know."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,13 +131,12 @@ class Bridges:
             session = await self._single(who) if is_single else None
             if session is not None:
                 bridge = await self._open(who, session)
-                return Attachment(
-                    bridge=bridge, client=bridge.attach(who), attached=True, is_busy=await self._is_busy(who, bridge)
-                )
+                client = await self._attach(who, bridge)
+                return Attachment(bridge=bridge, client=client, attached=True, is_busy=await self._is_busy(who, bridge))
             session = await self._begin(who, SOURCE if is_single else THREAD)
             try:
                 bridge = await self._open(who, session)
-                client = bridge.attach(who)
+                client = await self._attach(who, bridge)
                 if mode is not None:
                     await self._set_mode(replace(who, client=client.id), bridge, mode)
             except CommonplaceError:
@@ -164,7 +162,7 @@ class Bridges:
         async with self._opening:
             attached = await self._live.live_ring(who, id) is not None
             bridge = await self._open(who, session)
-            client = bridge.attach(who)
+            client = await self._attach(who, bridge)
         if mode is not None:
             await self._set_mode(replace(who, client=client.id), bridge, mode)
         state = await self._live.state(who, id)
@@ -271,13 +269,25 @@ class Bridges:
             raise WorkspaceMismatch(boundWorkspace=str(self.workspace), requestedWorkspace=requested)
 
     async def _single(self, who: Principal) -> Session | None:
-        """The session that is in use and that the caller gets without naming it: their own before one that is shared."""
+        """
+        The session that is in use and that the caller gets without naming it: their own before one that is shared. One that another program
+        has open, or another daemon, is none of them: nobody asked for that one.
+        """
         page = await self._services.history.sessions(who, {"workspace": self.workspace_id}, limit=_LOOKED_AT * 5)
         singles = [session for session in page.sessions if session.source == SOURCE]
         own = [session for session in singles if session.owner == who.subject]
         shared = [session for session in singles if session.owner != who.subject and session.shared]
         for session in (*own[:_LOOKED_AT], *(shared[:_LOOKED_AT] if self.options.shared else ())):
-            if await self._live.live_ring(who, session.id) is not None:
+            try:
+                ring = await self._live.live_ring(who, session.id)
+            except SessionInUse:
+                continue
+            except SessionElsewhere as error:
+                if error.is_beside:
+                    # The request is passed on to that worker.
+                    raise
+                continue
+            if ring is not None:
                 return session
         return None
 
@@ -307,6 +317,10 @@ class Bridges:
         earlier = [message for message in messages if message.run not in runs]
         bridge.begin((event for _, event in replayed(session, earlier)), running, attendance)
         return bridge
+
+    async def _attach(self, who: Principal, bridge: Bridge) -> AttachedClient:
+        # What is shared with somebody is in their reach as well: they hear of it.
+        return bridge.attach(await self._services.desk.with_every_scope(who))
 
     def _ended(self, bridge: Bridge) -> None:
         for key, other in [*self._bridges.items()]:
@@ -343,7 +357,7 @@ class Bridges:
 
     def _tell_news(self, event: Event) -> None:
         news = event.news
-        if news.type not in _WORKSPACE_EVENTS:
+        if news.type not in WORKSPACE_EVENTS:
             return
         for bridge in self.of_tenant(news.tenant):
             if bridge.hears(news):

@@ -15,9 +15,9 @@ from typing import Any, Final, TypeAlias
 from commonplace.agent.acp.serve.updates import CallView, update_of, update_of_message
 from commonplace.agent.mediator import MOST_RESOLVED, MOST_WAITING
 from commonplace.doors.qwen.session_stats import SessionStats
-from commonplace.events.frames import VERSION
+from commonplace.events.frames import VERSION, frame
 from commonplace.events.ring import RingEvent
-from commonplace.values.event import News
+from commonplace.values.event import Event, News
 from commonplace.values.json import Json
 from commonplace.values.permission import PermissionAnswer, PermissionChoice, PermissionRequest
 from commonplace.values.session import Session, SessionMessage
@@ -50,6 +50,8 @@ _PermissionEvent: TypeAlias = (
     PermissionAsked | PermissionAnswered | PermissionVoted | PermissionVoteRefused | PermissionVoteLate
 )
 _MOST_REQUESTS: Final = MOST_WAITING + MOST_RESOLVED
+WORKSPACE_EVENTS: Final = frozenset({"memory_changed"})
+"""Events of the workspace that the clients of this door know."""
 _INVALID_PARAMS: Final = "-32602"
 """What qwen-code's daemon says of a prompt whose session was closed before its turn came."""
 _DEADLINE: Final = "prompt_deadline_exceeded"
@@ -80,6 +82,22 @@ def envelope(id: int, at: datetime, event: WireEvent) -> dict[str, Json]:
         **({} if event.client is None else {"originatorClientId": event.client}),
         "_meta": {"serverTimestamp": milliseconds(at)},
     }
+
+
+def mention_of_news(event: Event) -> bytes | None:
+    """What happens in the workspace and has no name in qwen-code's daemon: without an id. What has one is an event of the session's own."""
+    news = event.news
+    if news.type in WORKSPACE_EVENTS:
+        return None
+    client = {} if news.client is None else {"originatorClientId": news.client}
+    shape: dict[str, Json] = {
+        "v": VERSION,
+        "type": news.type,
+        "data": {**news.data, "scope": str(news.scope)},
+        **client,
+        "_meta": {"serverTimestamp": milliseconds(news.at)},
+    }
+    return frame(news.type, shape)
 
 
 def milliseconds(at: datetime) -> int:

@@ -31,7 +31,14 @@ from commonplace.doors.qwen.session_errors import (
     PromptQueueFull,
     VoteForbidden,
 )
-from commonplace.doors.qwen.session_events import CHOICES, WireEvent, envelope, milliseconds, replayed
+from commonplace.doors.qwen.session_events import (
+    CHOICES,
+    WireEvent,
+    envelope,
+    mention_of_news,
+    milliseconds,
+    replayed,
+)
 from commonplace.doors.qwen.session_shapes import (
     CreateBody,
     Heartbeat,
@@ -245,13 +252,15 @@ async def _stream(
 ) -> AsyncGenerator[RingStream[WireEvent]]:
     bridge = speaker.bridge
     who = await served.desk.with_every_scope(speaker.who)
+    reader, size = Reader.of(who), _queue(max_queued)
 
     async def welcome() -> bool:
         return await served.events.is_welcome(who) and await live.hears(who, id, bridge.source)
 
     async with live.attend(speaker.who, id):
-        with bridge.ring.seat(Reader.of(who), _queue(max_queued)) as seat:
-            yield RingStream(bridge.ring, seat, welcome, resume=read_event_id(resume), epoch=epoch)
+        with bridge.ring.seat(reader, size) as seat:
+            async with served.events.beside(who, seat, mention_of_news):
+                yield RingStream(bridge.ring, seat, welcome, resume=read_event_id(resume), epoch=epoch)
 
 
 @router.get(
@@ -269,7 +278,8 @@ async def _stream(
 async def events(request: Request, stream: Annotated[RingStream[WireEvent], Depends(_stream)]) -> EventStream:
     """
     Each event is a frame with `id`, `event` and `data`, the whole event as JSON. Ids begin with 1 when the session is taken up;
-    `state_resync_required` says that some are missing: load the session then.
+    `state_resync_required` says that some are missing: load the session then. What else happens in the workspace is told without an id, as far as
+    you may read it.
     """
     answer = EventStream(stream, app_state(request).metrics.subscribers)
     answer.headers["Cache-Control"] = "no-cache, no-transform"

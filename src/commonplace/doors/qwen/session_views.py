@@ -35,6 +35,7 @@ from commonplace.doors.qwen.session_state import state_document
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, NotFound
 from commonplace.governance.access import require_role
 from commonplace.server.auth import Caller, Served, Told, use_case
+from commonplace.server.door import only_conditions
 from commonplace.server.options import Options
 from commonplace.server.siblings import beside
 from commonplace.service.services import Services
@@ -319,7 +320,11 @@ def _sum(counts: dict[str, Json], others: Sequence[dict[str, Json]]) -> dict[str
     return result
 
 
-@router.get("/workspace/audit", summary="Who asked for what, what was permitted, and what rooms did by themselves")
+@router.get(
+    "/workspace/audit",
+    summary="Who asked for what, what was permitted, and what rooms did by themselves",
+    dependencies=[only_conditions()],
+)
 async def workspace_audit(who: Caller, served: Served, bridges: Sessions) -> dict[str, Json]:
     """The last 512 rows, newest first. For reviewers."""
     page = await served.keeping.audit(who, AuditQuery(actions=ROOM_ACTIONS), limit=_AUDIT_ROWS, cursor=None)

@@ -46,10 +46,11 @@ def write_entries(db: apsw.Connection, entries: Entries, now: int) -> None:
 def _claim(db: apsw.Connection, claim: SessionClaim) -> None:
     values = {"tenant": claim.tenant, "scope": str(claim.scope), "subject": claim.subject, "since": to_ms(claim.since)}
     db.execute(SQL["claim"], values)
-    if db.changes():
-        db.execute(SQL["add_event"], _event_values(claim.news))
-    elif claim.strict and not db.execute(SQL["is_member"], values).get:
+    is_new, is_member = bool(db.changes()), bool(db.execute(SQL["is_member"], values).get)
+    if claim.strict and not is_member:
         raise ScopeTaken(scope=str(claim.scope))
+    if is_new and is_member:
+        db.execute(SQL["add_event"], _event_values(claim.news))
 
 
 def _queue(db: apsw.Connection, job: NewJob) -> None:

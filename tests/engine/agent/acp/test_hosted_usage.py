@@ -18,6 +18,7 @@ def spending(*updates: dict[str, Any], answer: dict[str, Any] | None = None, bef
     usage = HostedUsage(before)
     for update in updates:
         usage.hear_chunk(update)
+        usage.hear_meta(update)
         if "used" in update:
             usage.hear_context(update)
     usage.hear_answer({**ANSWER, **(answer or {})})
@@ -52,6 +53,27 @@ def test_in_a_field_of_the_vendors_own() -> None:
     took = spending(answer={"_meta": {"quota": {"token_count": {"input_tokens": 200, "output_tokens": 14}}}})
 
     assert (took.input_tokens, took.output_tokens, took.estimated) == (200, 14, False)
+
+
+def status_line(text: object) -> dict[str, Any]:
+    return {"openhands.dev/metrics": {"status_line": text}}
+
+
+@pytest.mark.parametrize("is_deeper", [True, False])
+def test_as_a_line_of_text_that_grows_with_the_turn(is_deeper: bool) -> None:
+    lines = [status_line(text) for text in ("120 in, 7 out (0.1%)", "1,340 in, 16 out, 2 tools (1.3%)")]
+    metas: list[dict[str, Any]] = [{"field_meta": line} if is_deeper else line for line in lines]
+
+    took = spending(*({"_meta": meta} for meta in metas), answer={"_meta": metas[-1]})
+
+    assert (took.requests, took.input_tokens, took.output_tokens, took.estimated) == (1, 1_340, 16, False)
+
+
+@pytest.mark.parametrize("line", [None, 7, "", "lots in, few out", "9" * 40 + " in, 1 out", "-1 in, -1 out"])
+def test_a_line_of_text_that_says_nothing_is_none(line: object) -> None:
+    took = spending({"_meta": status_line(line)}, answer={"_meta": {"field_meta": [line]}})
+
+    assert took.estimated
 
 
 def test_with_what_the_session_has_cost_so_far() -> None:
@@ -102,6 +124,18 @@ async def test_what_it_reports_is_charged_and_stands_in_the_ledger(host: HostBen
         model=line.model, requests=1, input_tokens=1_000, output_tokens=100, cost_micro_usd=3_000
     )
     assert (line.purpose, line.input_tokens, line.cost_micro_usd, line.ok) == ("chat", 1_000, 3_000, True)
+
+
+@pytest.mark.anyio
+async def test_what_stands_beside_an_update_is_charged_as_what_stands_in_it(host: HostBench) -> None:
+    host.price = "2/10"
+    meta = {"field_meta": status_line("1,000 in, 100 out (0.5%)")}
+    host.play([{"text": "Hello."}, {"status": meta}, {"end": ANSWER}])
+
+    end = await turn(host)
+
+    assert (end.usage.input_tokens, end.usage.output_tokens, end.usage.estimated) == (1_000, 100, False)
+    assert end.usage.cost_micro_usd == 3_000
 
 
 @pytest.mark.anyio

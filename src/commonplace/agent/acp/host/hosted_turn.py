@@ -156,6 +156,7 @@ class HostedTurn(TurnCourse):
             self._decide(item)
             return
         update = item.fields
+        self._spending.hear_meta(update)
         match update.get("sessionUpdate"):
             case "agent_message_chunk":
                 self._spending.hear_chunk(update)

@@ -283,7 +283,9 @@ class AcpSession:
             # Nothing is awaited before it stands in the queue: each message is handled in a task of its own.
             update = fields(values.get("update"))
             if self._is_playing and values.get("sessionId") == self.id:
-                self._put(AcpUpdate(fields=update))
+                # Some write what is of an update beside it.
+                meta = {**fields(values.get("_meta")), **fields(update.get("_meta"))}
+                self._put(AcpUpdate(fields={**update, "_meta": meta} if meta else update))
             elif update.get("sessionUpdate") == "config_option_update":
                 self.options = read_options(update, self.options)
             return {}

@@ -1,17 +1,21 @@
 """
 What a turn of a hosted agent took, as it says so itself. There are five ways of saying it: in the answer to the prompt; there, in a field
-of the vendor's own; behind each call to the model, in a field of another vendor's; as the size of the context, with what the
-session has cost so far; and so without the cost. Who says nothing, or only how large the context is, is estimated.
+of the vendor's own; behind each call to the model, in a field of another vendor's; as a line of text for a status bar, in a field of a third
+one's; and as the size of the context, with what the session has cost so far or without. Who says nothing, or only how large the context is, is
+estimated.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from commonplace.agent.acp.host.updates import Fields, count, fields, text
 from commonplace.values.usage import MICRO
 
+_STATUS_LINE: Final = re.compile(r"(?<![\d,.-])(\d[\d,]{0,15}) in, (\d[\d,]{0,15}) out\b")
+"""`1,234 in, 56 out, 2 tools (0.1%)`: of the turn so far."""
 _CHARACTERS: Final = 4
 """Of a token, about."""
 
@@ -76,7 +80,7 @@ class HostedUsage:
         self._cost_before = cost_before
         self._calls = self._used = self._size = 0
         self._cost: int | None = None
-        self._on_the_way = self._answer = ReportedTokens()
+        self._on_the_way = self._answer = self._line = ReportedTokens()
 
     @property
     def cost_so_far(self) -> int:
@@ -90,6 +94,16 @@ class HostedUsage:
             self._calls += 1
             self._on_the_way += ReportedTokens.of(usage)
 
+    def hear_meta(self, message: Fields) -> None:
+        """The status line of the turn so far (fast-agent), behind any update or in the answer."""
+        meta = fields(message.get("_meta"))
+        # Its library has put the field one level too deep at times.
+        for holder in (meta, fields(meta.get("field_meta"))):
+            line = text(fields(holder.get("openhands.dev/metrics")).get("status_line"))
+            if (match := _STATUS_LINE.search(line)) is not None:
+                tokens = (count(int(number.replace(",", ""))) for number in match.groups())
+                self._line = self._line.or_more(ReportedTokens(input=next(tokens), output=next(tokens)))
+
     def hear_context(self, update: Fields) -> None:
         """A `usage_update`: the size of the context, and perhaps what the session has cost."""
         self._used, self._size = count(update.get("used")), count(update.get("size"))
@@ -101,6 +115,7 @@ class HostedUsage:
 
     def hear_answer(self, answer: Fields) -> None:
         """The answer to the prompt."""
+        self.hear_meta(answer)
         usage = fields(answer.get("usage"))
         quota = fields(fields(fields(answer.get("_meta")).get("quota")).get("token_count"))
         if usage:
@@ -112,7 +127,7 @@ class HostedUsage:
     def spending(self, characters_in: int, characters_out: int) -> HostedSpending:
         """All of it. The lengths of what was said are for the estimate."""
         # Some answer with the last call to the model, some with all of them: never less than what was said on the way.
-        tokens = self._answer.or_more(self._on_the_way)
+        tokens = self._answer.or_more(self._on_the_way).or_more(self._line)
         is_estimated = (tokens.input, tokens.output) == (0, 0)
         if is_estimated:
             output = -(-characters_out // _CHARACTERS)

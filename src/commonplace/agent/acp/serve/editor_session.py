@@ -22,11 +22,11 @@ from commonplace.agent.acp.serve.updates import (
     update_of_message,
     usage_update,
 )
-from commonplace.errors import CommonplaceError, InternalError
+from commonplace.errors import CommonplaceError, InternalError, NotFound
 from commonplace.ports.agent_client import AgentClient
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.values.moment import to_iso
-from commonplace.values.permission import PermissionRequest, PermissionVoteChoice
+from commonplace.values.permission import PermissionRequest, PermissionResolved, PermissionVoteChoice
 from commonplace.values.session import Session, SessionMessage
 from commonplace.values.session_state import SessionOptions, SessionState
 from commonplace.values.turn_event import (
@@ -291,9 +291,18 @@ class EditorSession:
         if choice in (None, "cancel") and not is_own:
             # Others are asked, too.
             return
-        with suppress(CommonplaceError):
+        try:
             # In the editor's own turn, who cannot be asked has not permitted it.
             await self._agent.answer_permission(self.id, request.id, choice or "reject_once")
+        except (PermissionResolved, NotFound):
+            # It is over, and the call says how.
+            return
+        except CommonplaceError as error:
+            # The protocol has no other place: else the editor shows what was chosen, and the call waits for somebody else.
+            title = request.title.rstrip(".")
+            await self._tell(
+                said("agent_message_chunk", f"\n\nYour answer to “{title}” was not counted. {error.message}\n\n")
+            )
 
     def _question(self, event: PermissionAsked | PermissionAnswered) -> None:
         if isinstance(event, PermissionAsked):

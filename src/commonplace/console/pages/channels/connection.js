@@ -57,12 +57,12 @@ function testForm(page, signal) {
       send.disabled = false;
     }
   };
-  get(channelPath(page.name, '/rooms'), {}, { signal }).then(({ rooms }) => {
+  get(channelPath(page.name, '/spending'), {}, { signal }).then(({ rooms }) => {
     fill(
       list,
-      rooms.map((room) => h('option', { value: room.chat }, room.title)),
+      rooms.map(({ room }) => h('option', { value: room.chat }, room.title)),
     );
-    if (rooms.length === 1) chat.value = rooms[0].chat;
+    if (rooms.length === 1) chat.value = rooms[0].room.chat;
   }, showError);
   const hint = LOCAL.includes(page.status.channel.kind) ? 'channels.test.hint.local' : 'channels.test.hint';
   return h(

@@ -30,7 +30,8 @@ export default {
   'state.refused.text':
     'The platform does not accept what it was given. It is tried again every five minutes; once you have mended it, stop and start the channel.',
   'state.elsewhere': 'at work elsewhere',
-  'state.elsewhere.text': 'Another daemon over the same store runs it. Its rooms are to be used there; if that daemon ends, this one takes over.',
+  'state.elsewhere.text':
+    'Another daemon over the same store runs it. Its rooms are to be used there; if that daemon ends, this one takes over.',
   'state.failed': 'not started',
   'state.failed.text': 'It could not begin. Mend what is said below, then stop and start it.',
   'state.stopped': 'stopped',

@@ -104,15 +104,18 @@ WHERE tenant = %(tenant)s AND owner = %(owner)s AND key = %(key)s AND expires_at
 DELETE FROM replies WHERE expires_at <= %(now)s;
 
 -- name: claim
--- The first who writes to a session is its owner, and news tell of it.
+-- The first who writes to a session is its owner, and news tell of it; that of an agent's session is whoever began that.
 WITH claimed AS (
     INSERT INTO members (tenant, scope, subject, owner, since)
-    SELECT %(tenant)s, %(scope)s, %(subject)s, true, %(since)s
+    SELECT %(tenant)s, %(scope)s, coalesce((SELECT s.owner FROM sessions s
+        WHERE s.tenant = %(tenant)s AND %(scope)s::text LIKE 'session:%%' AND s.id = substr(%(scope)s::text, 9)
+    ), %(subject)s), true, %(since)s
     WHERE NOT EXISTS (SELECT 1 FROM members m WHERE m.tenant = %(tenant)s AND m.scope = %(scope)s)
-    ON CONFLICT DO NOTHING RETURNING scope
+    ON CONFLICT DO NOTHING RETURNING scope, subject
 )
 INSERT INTO outbox (tenant, type, at, scope, actor, client, admins, data)
-SELECT %(tenant)s, %(type)s, %(at)s, claimed.scope, %(actor)s, %(client)s, %(admins)s, %(data)s FROM claimed;
+SELECT %(tenant)s, %(type)s, %(at)s, claimed.scope, %(actor)s, %(client)s, %(admins)s, %(data)s FROM claimed
+WHERE claimed.subject = %(subject)s;
 
 -- name: is_member
 -- No row where the subject is none.

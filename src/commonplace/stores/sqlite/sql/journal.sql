@@ -62,9 +62,11 @@ SELECT fingerprint, expires_at, written FROM replies WHERE tenant = ? AND owner 
 DELETE FROM replies WHERE expires_at <= ?;
 
 -- name: claim
--- The first who writes to a session is its owner.
+-- The first who writes to a session is its owner; that of an agent's session is whoever began that.
 INSERT INTO members (tenant, scope, subject, owner, since)
-SELECT :tenant, :scope, :subject, 1, :since
+SELECT :tenant, :scope, coalesce(
+    (SELECT owner FROM sessions WHERE tenant = :tenant AND :scope LIKE 'session:%' AND id = substr(:scope, 9)), :subject
+), 1, :since
 WHERE NOT EXISTS (SELECT 1 FROM members WHERE tenant = :tenant AND scope = :scope);
 
 -- name: is_member

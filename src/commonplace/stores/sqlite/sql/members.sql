@@ -2,11 +2,13 @@
 SELECT scope FROM members WHERE tenant = ? AND subject = ?;
 
 -- name: among
--- Those of the subject, and sessions that nobody has written to.
+-- Those of the subject, and sessions that nobody has written to, nor begun with an agent.
 SELECT value FROM json_each(:scopes)
 WHERE EXISTS (SELECT 1 FROM members WHERE tenant = :tenant AND scope = value AND subject = :subject)
     OR (value LIKE 'session:%'
         AND NOT EXISTS (SELECT 1 FROM members WHERE tenant = :tenant AND scope = value)
+        AND NOT EXISTS (SELECT 1 FROM sessions
+            WHERE tenant = :tenant AND id = substr(value, 9) AND owner <> :subject)
         AND NOT EXISTS (SELECT 1 FROM scopes WHERE tenant = :tenant AND kind = 'session' AND id = substr(value, 9)));
 
 -- name: members
