@@ -21,6 +21,7 @@ ANAS: dict[str, Request] = {
     "GET /v1/managed/{root:user}/{path:path:FILE}": (None, "404 404 404 403 409"),
     "PUT /v1/managed/{root:user}/{path:path:FILE}": ({"text": "FILETEXT"}, "403 412 412 403 409"),
     "DELETE /v1/managed/{root:user}/{path:path:FILE}": (None, "403 412 412 403 409"),
+    "POST /v1/managed/move": ({"root": "user", "path": "FILE", "to": "project"}, "403 404 404 403 409"),
     "POST /v1/managed/changes/{id:CHANGE}/undo": ({}, "403 409 409 409 409"),
     "GET /v1/resources": (None, "200 200 200 403 200"),
     "GET /v1/resources/{uri:path:RESOURCE}": (None, "404 404 404 403 404"),

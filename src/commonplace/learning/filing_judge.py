@@ -52,7 +52,7 @@ _CUES: Final = tuple(
         (1, r"\b(?:he|she|him|her|his|hers)\b|[他她](?!们)"),
         (-3, r"(?<![\w])(?:we|we're|we've|we'll|we’re|we’ve|our|ours|us)(?![\w])|我们|我們|咱们|我方|我司"),
         (-3, r"\b(?:this|the|our|each|every) (?:repo|repository|project|codebase|workspace|monorepo|team|company|office|product|app|service)\b|(?:本|这个|该)?(?:项目|仓库|代码库|团队|公司|产品|工程)"),
-        (-2, r"`[^`\n]{1,80}+`|(?<![\w.-])[\w.-]{1,64}+/[\w.-]|\b\w[\w-]{0,40}+\.(?:json|js|ts|tsx|py|md|ya?ml|toml|go|rs|java|sql|sh|cfg|ini|lock|css|html)\b|\b[A-Z]{1,40}+_[A-Z_]"),
+        (-2, r"`[^`\n]{1,80}+`|(?<![\w.-])(?!and/|he/|she/)[\w.-]{1,64}+/(?=[\w\s.-])|\b\w[\w-]{0,40}+\.(?:json|js|ts|tsx|py|md|ya?ml|toml|go|rs|java|sql|sh|cfg|ini|lock|css|html)\b|\b[A-Z]{1,40}+_[A-Z_]"),
         (-2, (r"\b(?:main branch|branch|commits?|pull requests?|PRs?|merge[sd]?|push|deploy\w*|releas\w+|rollback|changelog|versions?|package|dependenc\w+|lint\w*|linter|builds?"
              r"|pipeline|CI|CD|API|endpoints?|microservices?|services?|modules?|servers?|databases?|schema|migrations?|staging|production|prod|docker|kubernetes|k8s|cluster"
              r"|tests?|test suite|integration|unit tests|code review|lint|ports?|queue|cron|cache|redis|postgres\w*|mysql|kafka|nginx|terraform|aws|s3|frontend|backend"
