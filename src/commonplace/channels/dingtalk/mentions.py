@@ -19,6 +19,9 @@ _LONGEST: Final = 64
 # Chat programs end a mention by a space of its own kind.
 _ENDED: Final = re.compile(r"@([^@\n\u2005]{1,64})\u2005")
 _COMMAND: Final = re.compile(r"@[^\s@/]{1,64}\s+(/.*)", re.DOTALL)
+_BEHIND: Final = re.compile(r"(?:\s*+[,，:：])?(?:\s|(?=/)|$)")
+"""What ends a mention, and is taken away with it."""
+_IN_WORD: Final = re.compile(r"[A-Za-z0-9._+-]")
 
 
 class RobotName:
@@ -56,10 +59,20 @@ def shown_name(message: RobotMessage) -> str:
 def without_robot(message: RobotMessage, text: str, name: str) -> str:
     """The text without the robot's name. A command behind a single word that can only be the robot is one, too."""
     if name:
-        mention = re.compile(rf"(?<![A-Za-z0-9._+-])@{re.escape(name)}(?:\s*[,，:：])?(?:\s|(?=/)|$)")
-        return mention.sub("", text, count=1)
+        return _without(text, f"@{name}")
     match = _COMMAND.fullmatch(text.strip()) if _is_alone(message) else None
     return match[1] if match is not None and parse_command(match[1]) is not None else text
+
+
+def _without(text: str, mention: str) -> str:
+    """The text without the first place where the mention stands by itself."""
+    start = text.find(mention)
+    while start >= 0:
+        behind = _BEHIND.match(text, start + len(mention))
+        if behind is not None and not _IN_WORD.match(text[start - 1 : start]):
+            return text[:start] + text[behind.end() :]
+        start = text.find(mention, start + 1)
+    return text
 
 
 def _is_alone(message: RobotMessage) -> bool:
