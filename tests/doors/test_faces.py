@@ -73,11 +73,11 @@ FACES: dict[str, Face] = {
     "search": Face("search", "memory_search"),
     "context": Face("context", "memory_context"),
     "sections": Face("context", no_tool="a resource has the same"),
-    "agents": Face("agent list", no_tool=PERSON),
-    "agent": Face("agent show", no_tool=PERSON),
-    "create_agent": Face("agent create", no_tool=PERSON),
-    "edit_agent": Face("agent edit", no_tool=PERSON),
-    "remove_agent": Face("agent remove", no_tool=PERSON),
+    "agents": Face("agents list", no_tool=PERSON),
+    "agent": Face("agents show", no_tool=PERSON),
+    "create_agent": Face("agents create", no_tool=PERSON),
+    "edit_agent": Face("agents set", no_tool=PERSON),
+    "remove_agent": Face("agents remove", no_tool=PERSON),
     "workspaces": Face("workspace list", no_tool=PERSON),
     "workspace": Face("workspace show", no_tool=PERSON),
     "create_workspace": Face("workspace create", no_tool=PERSON),
@@ -101,8 +101,8 @@ FACES: dict[str, Face] = {
     "get_workspace_memory_remember_task": Face("remember", "memory_remember"),
     "forget_workspace_memory": Face(no_command=OTHERS, no_tool=PERSON),
     "get_workspace_memory_forget_task": Face(no_command=OTHERS, no_tool=PERSON),
-    "dream_workspace_memory": Face(no_command=OTHERS, no_tool=PERSON),
-    "get_workspace_memory_dream_task": Face(no_command=OTHERS, no_tool=PERSON),
+    "dream_workspace_memory": Face("consolidate", no_tool=PERSON),
+    "get_workspace_memory_dream_task": Face("consolidate", no_tool=PERSON),
     "managed_files": Face(
         no_command="they are Markdown files: any editor shows them", no_tool="an agent reads files itself"
     ),
@@ -113,6 +113,7 @@ FACES: dict[str, Face] = {
     "write_managed_file": Face(
         no_command="they are Markdown files: any editor writes them", no_tool="`memory_remember` files what is true"
     ),
+    "move_managed_file": Face("move", no_tool=PERSON),
     "delete_managed_file": Face(no_command="they are files: `rm` removes them", no_tool=PERSON),
     "managed_changes": Face(no_command=OTHERS, no_tool=PERSON),
     "undo_managed_change": Face(no_command=OTHERS, no_tool=PERSON),

@@ -251,7 +251,12 @@ def check_block(block: str, trusted: set[str]) -> None:
             else:
                 assert SECTIONS.fullmatch(line) or MORE.fullmatch(line), line
         for entry in entries:
-            [(label, untrusted)] = LABEL.findall(entry)
+            labels = LABEL.findall(entry)
+            if not labels:
+                # A row of a section: only what is trusted, word for word, goes without.
+                assert any(entry.replace(f"\n{BAR}", "\n").endswith(f"**: {text}") for text in trusted), entry
+                continue
+            [(label, untrusted)] = labels
             assert bool(untrusted) == (label not in TRUSTED)
             assert untrusted or any(text in entry.replace(f"\n{BAR}", "\n") for text in trusted), entry
     assert block.startswith(OPEN)

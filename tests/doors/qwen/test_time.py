@@ -134,7 +134,7 @@ def test_an_agent_that_is_too_slow_leaves_nothing_half_done_and_rules_file_the_f
     (told, entries), took = timed(loop, work)
 
     assert (told, entries) == (ended, left)
-    assert took == pytest.approx(at, abs=0.01)
+    assert took == pytest.approx(at, abs=0.1)
     assert (SECONDS, OUTSIDE) == (295.0, 300.0)
 
 
@@ -159,4 +159,4 @@ def test_a_dream_of_two_memories_has_the_time_of_one_and_then_rules_have_the_res
     (told, entries), took = timed(loop, work)
 
     assert (told, entries) == (ended, ["user/a.md", "user/a.md", "user/b.md", "user/b.md"])
-    assert took == pytest.approx(at, abs=0.01)
+    assert took == pytest.approx(at, abs=0.1)
