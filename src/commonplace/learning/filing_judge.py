@@ -18,7 +18,9 @@ from commonplace.learning.judge.features import Remark
 from commonplace.learning.judge.sentences import judge
 from commonplace.learning.times import resolved
 from commonplace.markdown.judge import FilingJudge
+from commonplace.text.analyse import terms
 from commonplace.text.conflict import conflict
+from commonplace.text.similarity import overlap
 from commonplace.values.file_ref import RootKind
 from commonplace.values.record import Trust
 
@@ -66,6 +68,13 @@ _CUES: Final = tuple(
 _WE: Final = -3
 _MOST: Final = 6
 """What all cues weigh together: none alone outweighs what the judge is sure of."""
+_ALIKE: Final = 0.5
+"""The share of words from which another value is one of the same thing."""
+_CHANGED: Final = 0.1
+_CHANGE: Final = re.compile(
+    r"\b(?:now|no longer|not any ?more|instead|moved?|switched|changed|renamed|replaced|upgraded|since)\b|改|换|搬|调到|不再|现在|升级|变成",
+    re.IGNORECASE,
+)
 _EVEN: Final = -1.0
 """The odds at which a text is the person's rather than nobody knows whose."""
 
@@ -92,7 +101,11 @@ def is_family(text: str) -> bool:
 
 def replaces(old: str, new: str) -> float:
     """The chance that `new` gives another value of the same property of the same thing as `old`."""
-    return 1.0 if contradicts(_in_third_person(new), _in_third_person(old)) or conflict(old, new) else 0.0
+    if contradicts(_in_third_person(new), _in_third_person(old)):
+        return 1.0
+    # Two values in sentences that share little are mostly of two things, unless the new one speaks of a change.
+    least = _CHANGED if _CHANGE.search(new) else _ALIKE
+    return 1.0 if overlap(frozenset(terms(old)), frozenset(terms(new))) >= least and conflict(old, new) else 0.0
 
 
 def _in_third_person(text: str) -> str:
