@@ -20,7 +20,7 @@ from bench import extraction as extractions
 from bench import install as installs
 from bench import learning as lessons
 from bench import librarian as librarians
-from bench import lost_connections, report, room_schedules, versions
+from bench import lost_connections, report, room_schedules, talks, versions
 from bench import poisoning as attacks
 from bench import relevance as answers
 from bench import routing as routes
@@ -222,10 +222,11 @@ def install(asked: argparse.Namespace) -> None:
 
 
 def extraction(asked: argparse.Namespace) -> None:
-    """Facts found by rules, on conversations of our own."""
+    """Facts found by rules, on conversations of our own and on talks of strangers."""
     rows = [figures.as_row() for figures in extractions.measure_all()]
-    print(table(rows))
-    _keep(asked, "extraction", {"method": "rules", "results": rows})
+    strangers = [figures.as_row() for figures in talks.measure_all_talks(asked.halves)]
+    print(table(rows), table(strangers), sep="\n\n")
+    _keep(asked, "extraction", {"method": "rules", "results": rows, "talks": strangers})
 
 
 def poisoning(asked: argparse.Namespace) -> None:
@@ -506,7 +507,8 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--records", type=int, default=versions.RECORDS)
     one.add_argument("--rounds", type=int, default=versions.ROUNDS)
 
-    _named(named, "extraction", extraction, "how many facts the rules find in our transcripts, and how many are right")
+    one = _named(named, "extraction", extraction, "how many facts the rules find in talk, and how many are right")
+    one.add_argument("--halves", type=lambda told: told.split(","), default=talks.HALVES, help="development, held-back")
     _named(named, "poisoning", poisoning, "how many attacks the guard recognises, and how many look-alikes it holds")
 
     _of_contradictions(named)

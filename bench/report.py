@@ -63,8 +63,13 @@ before had .49 and .06, the rules alone .44 and .23."""
 _EXTRACTION = """Facts found by rules, no model, in short conversations of our own (`tests/engine/learning/transcripts.jsonl`), each with the words
 that its facts must have: precision is the share of the facts found that were expected, recall the share of those expected that were
 found. The rules were written on the `first` part. The `second` was written after an earlier freeze; its totals were looked at while the rules
-were made general. The `fresh` part was written by somebody who had seen neither rules nor transcripts, and measured once, after the last
-freeze: it is what to expect of talk in general. With a language model the model reads instead."""
+were made general. The `fresh` part was written by somebody who had seen neither rules nor transcripts; its totals were looked at since. All three are written in whole sentences.
+With a language model the model reads instead."""
+
+_TALKS = """The same in talks as people type them (`tests/evaluation/learning/talks`), written by somebody who had seen neither code nor rules: fragments, jokes, quotes of others,
+corrections, and talks that tell nothing. A fact found is right if it has all words of a fact of its turn, half right if it has some. Each talk is given a workspace, and
+what is about a person and goes there is counted. The `development` half was looked at while the judge and the thresholds were chosen, the `held-back` half was measured
+once, when all of it was frozen: it is what to expect."""
 
 _LEARNING = """A fact handed over by `POST /workspace/memory/remember` to a daemon on SQLite without a model, timed until a look at
 it with `?wait=10` says `completed`: its file and its history are synced to the disk by then, and its record is in the store. Each run is a daemon in an
@@ -183,6 +188,9 @@ def _rules(results: Results) -> Iterator[str]:
     ):
         if name in results:
             yield from _section(title, text, results[name], results[name]["results"])
+        if name == "extraction" and "talks" in results.get(name, {}):
+            yield f"{_TALKS}\n"
+            yield table(results[name]["talks"]) + "\n"
 
 
 def _librarian(result: Mapping[str, Any]) -> Iterator[str]:

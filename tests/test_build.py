@@ -79,6 +79,11 @@ def test_the_wheel_has_the_data_and_the_licence_of_each(wheel: Path) -> None:
     assert "Apache License" in (wheel / DATA / "sentences" / "LICENSE").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", ["guard/model.bin", "learning/judge/sentences.bin"])
+def test_the_wheel_has_the_learned_weights(wheel: Path, name: str) -> None:
+    assert (wheel / "commonplace" / name).read_bytes() == (ROOT / "src" / "commonplace" / name).read_bytes()
+
+
 def test_what_is_in_the_wheel_searches_by_meaning(wheel: Path, tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", SEARCH],

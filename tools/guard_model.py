@@ -4,7 +4,7 @@ Write `src/commonplace/guard/model.bin`: the weights of the guard's linear model
     python tools/guard_model.py            learn from all writers and write the file
     python tools/guard_model.py --check    for each writer, learn from the others and print what is found and held of theirs
 
-Logistic regression by L-BFGS in plain numpy. Each writer counts the same, and so do attacks and look-alikes, except that two older sets, which were
+Logistic regression (`tools/regression.py`). Each writer counts the same, and so do attacks and look-alikes, except that two older sets, which were
 written beside the rules, count less. The set `heldback` is never read here: `python -m bench poisoning` measures it.
 """
 
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from regression import Numbers, learned
 
 from commonplace.guard.model import ALL, MEANING, NEAR, SIZE, WEIGHTS, features, windows
 from commonplace.guard.quarantine import DOUBT, DOUBTFUL, THRESHOLD, forms_of
@@ -30,14 +31,9 @@ ORDINARY = 0.012
 """What each writer of ordinary sentences counts: enough to keep them apart, too little to make attacks look seldom."""
 DOCS = "docs"
 """Our own pages: ordinary long texts, none of them an attack."""
-SENTENCES = Path(__file__).parent.parent / "tests" / "evaluation" / "learning" / "sentences"
+SENTENCES = Path(__file__).parent.parent / "tests" / "evaluation" / "learning" / "training" / "sentences"
 """What people type to an assistant or to each other, by four writers: ordinary short texts, none of them an attack."""
-_DECAY = 3e-4
-_STEPS = 300
-_KEPT = 12
 _SELDOM = 2
-
-Numbers = NDArray[np.float64]
 
 
 def rows() -> list[tuple[str, int, str]]:
@@ -92,53 +88,6 @@ def _meanings(texts: tuple[str, ...]) -> NDArray[np.float32]:
 
 def _rows(texts: list[str]) -> NDArray[np.float32]:
     return _meanings(tuple(texts))
-
-
-def learned(values: NDArray[np.float32], sides: Numbers, amounts: Numbers) -> Numbers:
-    """The weights for which the loss is least. `sides`: 1 or -1 a row; `amounts`: how much the row counts."""
-    decay = np.full(values.shape[1], _DECAY)
-    decay[-1] = 1e-6
-
-    def loss(weights: Numbers) -> tuple[float, Numbers]:
-        margin = sides * (values @ weights.astype(np.float32))
-        slope = values.T @ (amounts * sides / (1 + np.exp(np.clip(margin, -50, 50)))).astype(np.float32)
-        value = float(amounts @ np.logaddexp(0, -margin) + 0.5 * (decay * weights) @ weights)
-        return value, decay * weights - slope
-
-    weights = np.zeros(values.shape[1])
-    value, slope = loss(weights)
-    steps: list[tuple[Numbers, Numbers]] = []
-    for _ in range(_STEPS):
-        way = _direction(slope, steps)
-        size = 1.0 if steps else min(1.0, 1 / float(np.abs(slope).sum()))
-        while True:
-            next_value, next_slope = loss(weights + size * way)
-            if next_value <= value + 1e-4 * size * float(slope @ way) or size < 1e-8:
-                break
-            size /= 2
-        if float((next_slope - slope) @ way) > 0:
-            steps = [*steps, (size * way, next_slope - slope)][-_KEPT:]
-        weights = weights + size * way
-        gain = value - next_value
-        value, slope = next_value, next_slope
-        if gain < 1e-7:
-            break
-    return weights
-
-
-def _direction(slope: Numbers, steps: list[tuple[Numbers, Numbers]]) -> Numbers:
-    """Downhill, bent by what the last steps told about the curvature."""
-    way = -slope
-    shares: list[float] = []
-    for step, change in reversed(steps):
-        shares.append(float(step @ way) / float(step @ change))
-        way = way - shares[-1] * change
-    if steps:
-        step, change = steps[-1]
-        way = way * float(step @ change) / float(change @ change)
-    for (step, change), share in zip(steps, reversed(shares), strict=True):
-        way = way + step * (share - float(change @ way) / float(step @ change))
-    return way
 
 
 def fit(values: NDArray[np.float32], writers: NDArray[np.str_], attacks: NDArray[np.int64]) -> Numbers:

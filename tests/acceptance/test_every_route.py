@@ -107,6 +107,7 @@ ROUTES: dict[str, Route] = {
     "GET /v1/managed": Route("reader"),
     "GET /v1/managed/changes": Route("reader"),
     "POST /v1/managed/recall": Route("reader", {"query": WORD}),
+    "POST /v1/managed/move": Route("writer", {"root": "user", "path": "user/none.md", "to": "project"}, answers=404),
     "POST /v1/managed/changes/{id}/undo": Route("writer", answers=409),
     "GET /v1/managed/{root}/{path:path}": Route("reader", answers=404),
     "PUT /v1/managed/{root}/{path:path}": Route("writer", {"text": WORD}, answers=428),

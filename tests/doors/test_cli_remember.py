@@ -23,7 +23,7 @@ def test_a_fact_is_filed_brought_up_to_date_and_known(cli: Any) -> None:
 
 @ALONE
 def test_a_person_is_told_the_task_what_was_taken_out_and_how_to_move_what_is_unsure(cli: Any) -> None:
-    shown = cli("remember", "Lichens like it: password=hunter2hunter2")
+    shown = cli("remember", "Mitochondria are the powerhouse, password=hunter2hunter2")
 
     assert shown.code == 0
     assert "hunter2" not in shown.out

@@ -204,6 +204,21 @@ def test_the_report_tells_what_learning_costs_and_how_good_the_rules_are(tmp_pat
     assert "## Learning while somebody waits" in page
 
 
+def test_the_held_back_talks_are_held_to_their_targets_and_the_others_are_only_shown(tmp_path: Path):
+    row = {"language": "en", "precision": 0.86, "recall": 0.4, "private facts in a workspace": 0}
+    strangers = [{"half": half, **row} for half in ("development", "held-back")]
+    keep(
+        "extraction",
+        {"results": [], "talks": strangers, "command": "python -m bench extraction", "machine": describe()},
+        tmp_path,
+    )
+
+    results = report.kept(tmp_path)
+
+    assert [one.met for one in judged(results)] == [True, False, True]
+    assert "| held-back" in report.written(results)
+
+
 def test_an_installation_is_weighed_by_its_largest_packages_and_the_rest_together(tmp_path: Path):
     rows = [("small", 1_000_000, 0), ("large", 90_000_000, 5_000_000), ("other", 50_000_000, 8_000_000)]
     made = {"command": "python -m bench install", "machine": describe()}

@@ -120,15 +120,14 @@ def _of_settings() -> Iterator[Finding]:
 def _language_model(settings: "Settings") -> Iterator[Finding]:
     """Which language model learns, and whether anybody knows what it costs."""
     # The vendors' libraries load slowly.
-    from commonplace.compose.services import asked_model
-    from commonplace.llms.choose import is_priced
+    from commonplace.compose.services import is_model_priced
 
     name = settings.llm_model
     if name in (None, "none"):
         yield Finding("model", "ok", "No language model is set: rules learn, and the librarian answers.")
         return
     try:
-        priced = is_priced(name, asked_model(settings))
+        priced = is_model_priced(settings)
     except ImportError:
         yield Finding("model", "error", f"What {name} needs is not installed.", "pip install 'commonplace[agent]'")
         return

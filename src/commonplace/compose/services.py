@@ -177,6 +177,11 @@ def ground_of(settings: Settings) -> Ground:
     )
 
 
+def is_model_priced(settings: Settings) -> bool:
+    """Whether somebody said what the language model of the settings costs."""
+    return settings.llm_model is not None and llms.is_priced(settings.llm_model, asked_model(settings))
+
+
 def asked_model(settings: Settings) -> llms.ModelOptions:
     """The language model of the settings."""
     key = settings.llm_api_key

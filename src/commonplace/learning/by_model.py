@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from typing import Final, cast, get_args
 
 from commonplace.guard.caution import is_secret, is_suspect
-from commonplace.learning.extract import CONFIDENCE, MOST, PREFIX, READ, Fact, key_of, voice_of
+from commonplace.learning.extract import CONFIDENCE, MOST, PREFIX, READ, Fact, is_private, key_of, voice_of
 from commonplace.learning.prompts import EXTRACT, ProposedFact, proposed_facts, transcript_prompt
-from commonplace.learning.rules.statement import Category
+from commonplace.learning.rules.statement import Category, ScopeHint
 from commonplace.learning.times import resolved
 from commonplace.ports.models import LanguageModel, Spent, Task, TaskLimits
 from commonplace.text.analyse import terms
@@ -50,9 +50,9 @@ class ByModel:
         *,
         micro_usd: int = MICRO_USD,
         assistants: Collection[str] = (),
-    ) -> tuple[list[Fact], Spent]:
+    ) -> tuple[list[Fact], Spent, int]:
         """
-        The facts in `turns`. `existing` are the records to show to the model, the most recent first.
+        The facts in `turns`, what they cost, and how many were beyond the limit. `existing` are the records to show to the model, the most recent first.
 
         Raises:
             ModelError, SpendingCapReached
@@ -74,8 +74,9 @@ class ByModel:
             for proposal in proposed_facts(reply.text)
             if proposal.confidence is None or proposal.confidence >= CONFIDENCE
         ]
-        facts = [_fact(proposal, turns, records, assistants) for proposal in sure[:MOST]]
-        return [fact for fact in facts if fact is not None], reply.spent
+        surest = sorted(sure, key=lambda proposal: -(proposal.confidence or CONFIDENCE))[:MOST]
+        facts = [_fact(proposal, turns, records, assistants) for proposal in sure if proposal in surest][:MOST]
+        return [fact for fact in facts if fact is not None], reply.spent, max(len(sure) - MOST, 0)
 
 
 def _fact(
@@ -102,7 +103,7 @@ def _fact(
         text=text[:LONGEST],
         key=_key(proposal.key, text),
         category=cast(Category, proposal.category) if proposal.category in get_args(Category) else "fact",
-        scope=proposal.scope if proposal.scope in ("agent", "workspace", "user") else "agent",
+        scope=_scope(proposal, value),
         confidence=CONFIDENCE if proposal.confidence is None else round(min(proposal.confidence, 1.0), 2),
         turn=place,
         at=at,
@@ -110,6 +111,13 @@ def _fact(
         replaces=replaces,
         voice=voice.role,
     )
+
+
+def _scope(proposal: ProposedFact, value: str) -> ScopeHint:
+    """What is plainly private is the person's, whatever the model says."""
+    if proposal.scope == "workspace":
+        return "user" if is_private(value) else "workspace"
+    return "user" if proposal.scope == "user" else "agent"
 
 
 def _key(name: str, text: str) -> str:

@@ -17,7 +17,9 @@ from typing import Final, NamedTuple
 from commonplace.text.analyse import terms
 
 # Not from the middle of white space: a long run of it is read once.
-_DATE: Final = re.compile(r"(?<!\s)\s*+[(（](?:week of )?\d{4}(?:-\d{2}){0,2}[)）]")
+_DATE: Final = re.compile(
+    r"(?<!\s)\s*+[(（\[](?:week of |[A-Z][a-z]{2,8} |周[一二三四五六日] )?\d{4}(?:-\d{2}){0,2}[)）\]]"
+)
 _FILLER: Final = re.compile(
     r"\b(?:now|actually|currently|already|still|just|really|also|as of (?:today|now))\b|(?:现在|現在|目前|已经|已經|其实|其實)",
     re.IGNORECASE,

@@ -20,9 +20,9 @@ _BULLET: Final = re.compile(r"^[ \t]*(?:[-*•·+]|\d{1,3}[.)、]|#{1,6})[ \t]+|
 # What comes after such a line was written by somebody else, or by a machine.
 _HANDED_ON: Final = re.compile(
     r"\b(?:e-?mails?|message|article|page|logs?|output|text|transcript|paste|pasted|snippet|traceback|stack ?trace|error|says"
-    r"|said|wrote|writes|quote|document|translate|summari[sz]e|proofread|rewrite|readme|file|paragraph|prompt|dialogue)\b"
+    r"|said|wrote|writes|quote|document|translate|summari[sz]e|proofread|rewrite|readme|file|paragraph|prompt|dialogue|story|scene|lyrics|poem|script|draft)\b"
     r"|邮件|郵件|原文|日志|日誌|输出|輸出|报错|報錯|文章|网页|網頁|文档|文檔|内容|內容|翻译|翻譯|总结|總結|润色|潤色|他说|她说|他說|她說"
-    r"|聊天记录|聊天記錄|下面|以下|如下",
+    r"|聊天记录|聊天記錄|开头|開頭|续写|續寫|故事|剧本|台词|草稿|下面|以下|如下",
     re.IGNORECASE,
 )
 # An order to work on a text: the text comes after it.

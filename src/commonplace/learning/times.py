@@ -45,7 +45,8 @@ _CHINESE: Final = re.compile(
     f"|{_HAN_COUNT}(?:个|個)?(?P<units>天|周|星期|月|年)(?P<way>前|后|後|之前|以前|之后|之後|以后|以後)"
 )
 _UNITS: Final = {"天": "day", "周": "week", "星期": "week", "月": "month", "年": "year"}
-_DATE_FOLLOWS: Final = re.compile(r"\s*[(（]\d{4}")
+_DATE_FOLLOWS: Final = re.compile(r"\s*[(（\[](?:[A-Z周]\w+ )?\d{4}")
+_WEEKDAYS_IN_CHINESE: Final = "一二三四五六日"
 
 
 class When(NamedTuple):
@@ -74,10 +75,20 @@ def resolved(text: str, said_at: datetime) -> Dated:
         first = first or when.at
         if _DATE_FOLLOWS.match(text, match.end()):
             continue
-        mark = f"（{when.text}）" if ord(match[0][-1]) > 0x2E80 else f" ({when.text})"
-        parts += [text[place : match.end()], mark]
+        parts += [text[place : match.end()], marked(when, chinese=ord(match[0][-1]) > 0x2E80)]
         place = match.end()
     return Dated("".join([*parts, text[place:]]), first)
+
+
+def marked(when: When, *, chinese: bool) -> str:
+    """A date as it stands behind the words that mean it: "[Thursday 2026-11-12]"."""
+    if when.text != when.first.isoformat():
+        return f"[{when.text}]" if chinese else f" [{when.text}]"
+    return (
+        f"[周{_WEEKDAYS_IN_CHINESE[when.first.weekday()]} {when.text}]"
+        if chinese
+        else f" [{when.first:%A} {when.text}]"
+    )
 
 
 def meant(words: str, said_at: datetime) -> When | None:

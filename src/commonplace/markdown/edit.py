@@ -132,7 +132,9 @@ def move(root: Root, path: str, other: Root, *, now: datetime, refuse: Refuse) -
     """
     parts = parts_of(path)
     refuse_place(root, parts)
-    snapshot = root.folder.read(parts)
+    snapshot = file_at(root.folder, parts)
+    if snapshot is None:
+        raise PathNotFound
     text = _checked(_text(root, parts, snapshot).text)
     if reason := refuse(text, other.kind):
         raise FactRefused(reason)

@@ -52,7 +52,7 @@ class FilingJudge:
     replaces: Callable[[str, str], float] = _never
     dated: Callable[[str, datetime], str] = _undated
     personal_from: float = 0.5
-    shared_below: float = 0.3
+    shared_below: float = 0.42
     replaces_from: float = 0.5
 
 

@@ -150,7 +150,7 @@ def _whose(text: str, kind: EntryType | None, before: Sequence[PlacedFact], judg
     chance = judge.personal(text)
     rest = without_people(text)
     if before and before[-1].whose == "user" and rest is not None and judge.is_family(before[-1].text):
-        chance = judge.personal(rest) if judge.personal(rest) < judge.shared_below else judge.personal_from
+        chance = judge.personal(rest) if judge.personal(rest) < judge.shared_below / 4 else judge.personal_from
     if chance >= judge.personal_from:
         return "user"
     return "project" if chance < judge.shared_below else "unsure"
@@ -174,8 +174,9 @@ def _filed(
 def _merged(
     roots: Sequence[Root], fact: PlacedFact, now: datetime, judge: FilingJudge, options: FilingOptions
 ) -> Outcome | None:
-    """The fact in an entry that is there; None if it is none's."""
-    shelves = [root for root in roots if root == fact.root or (fact.is_unsure and root.kind != "channel")]
+    """The fact in an entry that is there; None if it is none's. What is the person's for certain is not looked for in the project."""
+    may_be_elsewhere = fact.whose != "user" and not options.is_named
+    shelves = [root for root in roots if root == fact.root or (may_be_elsewhere and root.kind != "channel")]
     places = [(root, file) for root in shelves for file in Shelf(root).scan().entries]
     own = [(root, file) for root, file in places if file.entry.trust == options.trust]
     above = [(root, file) for root, file in places if file.entry.trust is None]

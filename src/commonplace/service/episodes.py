@@ -10,8 +10,9 @@ long one.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from commonplace.errors import RecordChanged
@@ -43,7 +44,10 @@ _MOST_WINDOWS: Final = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Flushed:
-    """`method` is how the facts were found, `fallback` the code of the error for which a model was not used."""
+    """
+    `method` is how the facts were found, `fallback` the code of the error for which a model was not used.
+    `dropped` counts what was found and not kept, by the reason.
+    """
 
     status: Literal["extracted", "no_extraction"]
     turns: int = 0
@@ -52,6 +56,7 @@ class Flushed:
     superseded: tuple[str, ...] = ()
     method: Literal["rules", "model"] = "rules"
     fallback: str | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 NOTHING: Final = Flushed(status="no_extraction")
@@ -81,6 +86,7 @@ class _Read:
     placed: tuple[Placed, ...]
     method: Literal["rules", "model"]
     fallback: str | None
+    dropped: int
 
 
 class Episodes:
@@ -115,6 +121,7 @@ class Episodes:
                     superseded=learning.superseded,
                     method=reading.method,
                     fallback=reading.fallback,
+                    dropped=dict(Counter(over_limit=reading.dropped) + learning.dropped),
                 )
             raise RecordChanged
 
@@ -200,6 +207,7 @@ class Episodes:
         by_key: dict[str, Placed] = {}
         methods: set[Literal["rules", "model"]] = set()
         fallback: str | None = None
+        dropped = 0
         for n, window in enumerate(_windows(stretch.new)):
             if n == _MOST_WINDOWS:
                 break
@@ -208,6 +216,7 @@ class Episodes:
                 who, turns, purpose, known_records=known_records, least=0, micro_usd=budget
             )
             budget -= reading.cost
+            dropped += reading.dropped
             methods.add(reading.method)
             fallback = fallback or reading.fallback
             for fact in reading.facts:
@@ -216,7 +225,7 @@ class Episodes:
                 lesson = Lesson(fact=fact, session=session, message=turn.id, said_at=at)
                 by_key[fact.key] = Placed(lesson=lesson, scope=scope)
         by: Literal["rules", "model"] = "model" if methods == {"model"} else "rules"
-        return _Read(mark=stretch.mark, placed=tuple(by_key.values()), method=by, fallback=fallback)
+        return _Read(mark=stretch.mark, placed=tuple(by_key.values()), method=by, fallback=fallback, dropped=dropped)
 
 
 def _windows(turns: Sequence[Record]) -> Iterator[list[Record]]:
@@ -246,6 +255,7 @@ def flushed_result(flush: Flushed) -> Mapping[str, Json]:
     """What a job tells of it: ids and counts, no text."""
     facts: list[Json] = [fact.id for fact in flush.facts]
     superseded: list[Json] = [*flush.superseded]
+    dropped: dict[str, Json] = {**flush.dropped}
     return {
         "status": flush.status,
         "method": flush.method,
@@ -254,6 +264,7 @@ def flushed_result(flush: Flushed) -> Mapping[str, Json]:
         "facts": facts,
         "superseded": superseded,
         "episode": flush.episode.id if flush.episode else None,
+        "dropped": dropped,
     }
 
 

@@ -230,7 +230,7 @@ class Extracting:
             if reading.short:
                 await account.note("unchanged")
                 return Extracted(status="skipped_short_conversation")
-            dropped: Counter[str] = Counter()
+            dropped: Counter[str] = Counter(over_limit=reading.dropped)
             placed = await self._placed(who, talk, turns, reading.facts, dropped)
             recalled = await recalled_into(desk, who, talk.runs, record_ids=talk.recalled, session=talk.session)
             async for _ in attempts(_ATTEMPTS):

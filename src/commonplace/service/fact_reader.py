@@ -25,13 +25,14 @@ CHAIN: Final = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Read:
-    """What a reading found. `fallback` is the code of the error for which the model was left."""
+    """What a reading found. `fallback` is the code of the error for which the model was left; `dropped` counts facts beyond the limit."""
 
     facts: tuple[Fact, ...] = ()
     method: Literal["rules", "model"] = "rules"
     fallback: str | None = None
     short: bool = False
     cost: int = 0
+    dropped: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,12 +79,12 @@ class Reading:
             try:
                 if micro_usd <= 0:
                     raise SpendingCapReached
-                facts, spent = await by.facts(turns, known_records, micro_usd=micro_usd)
-                return Read(facts=tuple(facts), method="model", cost=spent.cost_micro_usd)
+                facts, spent, over = await by.facts(turns, known_records, micro_usd=micro_usd)
+                return Read(facts=tuple(facts), method="model", cost=spent.cost_micro_usd, dropped=over)
             except (ModelError, SpendingCapReached) as error:
                 fallback = error.code
         extraction = await asyncio.to_thread(extract_facts, turns, least=0)
-        return Read(facts=extraction.facts, fallback=fallback)
+        return Read(facts=extraction.facts, fallback=fallback, dropped=extraction.dropped)
 
 
 def _length(turns: Sequence[Turn]) -> int:

@@ -56,7 +56,7 @@ class ExtractBody(NarrowBody):
 class ExtractAnswer(JsonObject):
     """
     `facts` were written; `superseded` are the records they took the place of. `dropped` counts what was found and not kept:
-    `known`, `recalled`, `outdated`, `memory_disabled`, `no_target`. `fallback` says why a model was not used.
+    `known`, `recalled`, `outdated`, `over_limit`, `memory_disabled`, `no_target`. `fallback` says why a model was not used.
     """
 
     status: ExtractionStatus

@@ -182,6 +182,15 @@ async def test_a_session_has_1_to_128_characters(door: InProcess, ana: dict[str,
 # ---- flush
 
 
+async def test_a_flush_tells_what_was_beyond_the_limit(door: InProcess, ana: dict[str, str]) -> None:
+    servers = ("mail", "build", "chat", "game", "print", "proxy", "time")
+    await send(door.stranger, ana, *(message(f"Our {name} server runs in Oslo.", n) for n, name in enumerate(servers)))
+
+    answer = await flush(door.stranger, ana)
+
+    assert (len(answer["facts"]), answer["dropped"]) == (5, {"over_limit": 2})
+
+
 async def test_a_flush_learns_facts_and_closes_an_episode(either: InProcess) -> None:
     ana = (await either.client.post("/users", json={"user_id": "ana"})).json()
     await send(either.stranger, ana, *TALK)

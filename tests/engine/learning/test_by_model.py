@@ -166,6 +166,24 @@ async def test_a_missing_confidence_is_kept_and_a_missing_key_or_value_is_not(ho
     assert [one.key for one in done.facts] == ["auto:ci"]
 
 
+@pytest.mark.parametrize("value", ["Ana: my wife is pregnant, due in june", "小林：我对花生过敏"])
+async def test_what_is_plainly_private_is_not_the_workspaces_whatever_a_model_says(housed: Housed, value: str) -> None:
+    _, done = await learned(housed, answer(fact(value)))
+
+    assert [str(one.scope) for one in done.facts] == ["agent:ana"]
+
+
+async def test_of_more_facts_than_are_kept_the_surest_are_and_the_others_are_counted(housed: Housed) -> None:
+    proposals = [
+        fact(f"The {name} team deploys with {name}ctl", key=name, confidence=0.7 if name == "ant" else 0.9)
+        for name in ("ant", "bee", "cat", "dog", "elk", "fox")
+    ]
+    _, done = await learned(housed, answer(*proposals))
+
+    assert (len(done.facts), done.dropped) == (5, {"over_limit": 1})
+    assert not any("ant" in one.text.split() for one in done.facts)
+
+
 @pytest.mark.parametrize("scope", ["agent", "user", "everybody", None, 7])
 async def test_any_other_scope_is_the_agents(housed: Housed, scope: object) -> None:
     _, done = await learned(housed, answer(fact(scope=scope)))
@@ -268,7 +286,7 @@ async def test_a_day_is_a_date_in_what_a_model_says_too(housed: Housed) -> None:
     house = housed(ScriptedModel(answer(fact("The launch was yesterday"))))
     done = await house.extract(Turn(speaker="user", text=TALK, at=AT), **RUN)
 
-    assert done.facts[0].text == "The launch was yesterday (2026-03-03)"
+    assert done.facts[0].text == "The launch was yesterday [Tuesday 2026-03-03]"
     assert done.facts[0].at == datetime(2026, 3, 3, tzinfo=UTC)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 from bench.extraction import HALVES, LANGUAGES, measure, transcripts
+from bench.talks import measure_talks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -124,7 +125,7 @@ def test_who_was_spoken_of_last_is_meant_by_she_and_he() -> None:
         "The user's daughter is in year three",
         "The user's daughter can't swim",
     ]
-    assert learned("我妈今年七十了。她晕船。") == ["用户妈今年七十了", "用户妈晕船"]
+    assert learned("我妈今年七十了。她晕船。") == ["用户：我妈今年七十了。她晕船"]
 
 
 @pytest.mark.parametrize(
@@ -316,6 +317,94 @@ def test_a_flood_of_statements_ends_at_the_limit() -> None:
     assert len(extract_facts(turns, least=0, characters=100_000).facts) == MOST
 
 
+def test_what_is_beyond_the_limit_is_counted_and_the_surest_are_kept() -> None:
+    told = (
+        "We use pnpm in this monorepo, not npm. Never deploy on Fridays. The staging server is stage.heron.example, and our wiki is at"
+        " wiki.heron.example. My name is Ana Duarte, and I prefer short answers."
+    )
+
+    found = extract_facts(said(told), least=0)
+
+    assert "The team uses pnpm in this monorepo, not npm" in [fact.text for fact in found.facts]
+    assert (len(found.facts), found.dropped) == (MOST, 1)
+
+
+def test_what_somebody_asks_to_remember_comes_before_what_is_merely_sure() -> None:
+    turns = said(
+        *(f"We use tool{name} for {name}." for name in "abcdef"), "Please remember that Bo signs the invoices."
+    )
+
+    found = extract_facts(turns, least=0).facts
+
+    assert found[-1].text == "Bo signs the invoices"
+
+
+# --- in the speaker's words
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        (
+            "ok so prod db is postgres 16 and we never touch it on fridays",
+            "Ana: prod db is postgres 16 and we never touch it on fridays",
+        ),
+        (
+            "oh and the runbook is in docs/ops.md, we always start there",
+            "Ana: the runbook is in docs/ops.md, we always start there",
+        ),
+        (
+            "We never deploy on Fridays and go through staging first, always.",
+            "Ana: We never deploy on Fridays and go through staging first, always",
+        ),
+    ],
+)
+def test_what_is_typed_in_haste_stays_as_it_was_said_behind_the_name_of_who_said_it(text: str, fact: str) -> None:
+    assert learned(text, speaker="Ana") == [fact]
+
+
+@pytest.mark.parametrize(
+    ("speaker", "fact"),
+    [("user", "用户：我们组的接口文档全放 yapi，不写 word"), ("林暮", "林暮：我们组的接口文档全放 yapi，不写 word")],
+)
+def test_in_chinese_who_said_it_stands_before_a_full_width_colon(speaker: str, fact: str) -> None:
+    assert learned("哦 我们组的接口文档全放 yapi，不写 word", speaker=speaker) == [fact]
+
+
+def test_the_words_of_another_are_not_put_into_a_mouth() -> None:
+    turns = [
+        *said("The tables all have an index now.", speaker="assistant"),
+        *said("so we always add one per tenant, no exceptions", speaker="Ana"),
+    ]
+
+    assert all("index now" not in fact.text for fact in extract_facts(turns, least=0).facts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my wife works nights on wednesdays so i do the school run",
+        "I'm allergic to penicillin, always have been.",
+        "我老婆周三固定夜班，都是我接孩子",
+        "我对花生过敏，小时候进过两次急诊",
+    ],
+)
+def test_what_is_private_never_goes_to_the_workspace(text: str) -> None:
+    talk = said("We use PostgreSQL 16.", "We deploy with Argo CD.", "Our repo is on GitHub.", text)
+
+    places = {fact.turn: fact.scope for fact in extract_facts(talk, least=0).facts}
+
+    assert places.get(3) == "user"
+
+
+def test_a_story_teaches_nothing() -> None:
+    talk = said(
+        "Let's do a role-play, you are the dragon.", "I live in Tortuga with two ships.", "My name is Captain Red."
+    )
+
+    assert extract_facts(talk, least=0).facts == ()
+
+
 # --- keys
 
 
@@ -479,3 +568,16 @@ def test_half_of_the_facts_are_found_and_nine_of_ten_found_are_right(half: str, 
     assert figures.recall >= 0.5, f"recall {figures.recall:.2f}"
     assert figures.precision >= 0.9, f"precision {figures.precision:.2f}"
     assert figures.again == 0
+
+
+@pytest.mark.parametrize(("language", "recall", "precision"), [("en", 0.48, 0.82), ("zh", 0.7, 0.88)])
+def test_of_talks_as_people_type_them_enough_is_found_and_nothing_private_goes_to_a_workspace(
+    language: str, recall: float, precision: float
+) -> None:
+    """The half of the talks that may be looked at; the other one is measured by the bench alone."""
+    figures = measure_talks("development", language)
+
+    assert figures.talks >= 15
+    assert figures.recall >= recall, f"recall {figures.recall:.2f}"
+    assert figures.precision >= precision, f"precision {figures.precision:.2f}"
+    assert figures.private == 0

@@ -56,6 +56,14 @@ async def test_an_agent_whose_memory_is_off_learns_nothing_and_its_workspace_doe
     assert done.dropped == {"memory_disabled": 1}
 
 
+async def test_what_is_beyond_the_limit_is_told(house: House) -> None:
+    done = await house.extract(
+        *(f"Our {name} server runs in Oslo." for name in ("mail", "build", "chat", "game", "print", "proxy", "time"))
+    )
+
+    assert (len(done.facts), done.dropped) == (5, {"over_limit": 2})
+
+
 async def test_an_agents_fact_without_an_agent_is_nobodys(house: House) -> None:
     done = await house.extract("Please always answer in French.", workspace="web", scope=None)
 
@@ -212,12 +220,11 @@ async def test_what_a_person_wrote_stands_and_so_does_all_else_that_a_fact_contr
     assert is_quarantined(news)
 
 
-async def test_of_two_facts_of_one_talk_the_later_takes_the_place_of_the_earlier(house: House) -> None:
+async def test_what_a_later_sentence_of_the_same_talk_corrects_is_never_stored(house: House) -> None:
     done = await house.extract("We use Jenkins for CI.", "No wait, we switched from Jenkins to Buildkite last week.")
 
     [new] = done.facts
-    [gone] = await house.held(states=frozenset({"superseded"}))
-    assert (gone.superseded_by, done.superseded) == (new.id, (gone.id,))
+    assert await house.held(states=frozenset({"superseded"})) == []
     assert await house.texts() == [new.text]
 
 

@@ -65,7 +65,7 @@ def test_another_value_of_the_same_replaces_the_old_one(old: str, new: str) -> N
 def test_yesterday_becomes_a_date() -> None:
     assert (
         dated("Yesterday we dropped it, 昨天定的", NOW)
-        == "Yesterday (2026-11-18) we dropped it, 昨天（2026-11-18）定的"
+        == "Yesterday [Wednesday 2026-11-18] we dropped it, 昨天[周三 2026-11-18]定的"
     )
 
 

@@ -68,14 +68,14 @@ def test_what_is_vague_stays_vague(words: str) -> None:
 def test_the_date_stands_behind_the_words_and_the_first_is_the_time_told_of() -> None:
     text, at = resolved("Met yesterday, ships next Friday", WEDNESDAY)
 
-    assert text == "Met yesterday (2026-03-03), ships next Friday (2026-03-13)"
+    assert text == "Met yesterday [Tuesday 2026-03-03], ships next Friday [Friday 2026-03-13]"
     assert at == datetime(2026, 3, 3, tzinfo=UTC)
 
 
 def test_a_date_that_is_written_already_is_not_written_twice() -> None:
     once = resolved("我们昨天决定了", WEDNESDAY).text
 
-    assert once == "我们昨天（2026-03-03）决定了"
+    assert once == "我们昨天[周二 2026-03-03]决定了"
     assert resolved(once, WEDNESDAY).text == once
 
 
@@ -90,11 +90,19 @@ def test_no_text_and_no_day_breaks_it(text: str, told: datetime) -> None:
 @pytest.mark.parametrize(
     ("said", "fact", "day"),
     [
-        ("We decided yesterday to move to Kafka.", "The team decided to move to Kafka (2026-03-03)", (2026, 3, 3)),
-        ("I moved to Lisbon last month.", "The user moved to Lisbon (2026-02)", (2026, 2, 1)),
-        ("Please remember that the launch is next Friday.", "The launch is next Friday (2026-03-13)", (2026, 3, 13)),
-        ("请记住，下周五发布 2.0。", "下周五（2026-03-13）发布 2.0", (2026, 3, 13)),
-        ("我上个月搬到了上海。", "用户搬到了上海（2026-02）", (2026, 2, 1)),
+        (
+            "We decided yesterday to move to Kafka.",
+            "The team decided to move to Kafka [Tuesday 2026-03-03]",
+            (2026, 3, 3),
+        ),
+        ("I moved to Lisbon last month.", "The user moved to Lisbon [2026-02]", (2026, 2, 1)),
+        (
+            "Please remember that the launch is next Friday.",
+            "The launch is next Friday [Friday 2026-03-13]",
+            (2026, 3, 13),
+        ),
+        ("请记住，下周五发布 2.0。", "下周五[周五 2026-03-13]发布 2.0", (2026, 3, 13)),
+        ("我上个月搬到了上海。", "用户搬到了上海[2026-02]", (2026, 2, 1)),
     ],
 )
 def test_a_fact_tells_the_date_and_not_the_word_for_it(said: str, fact: str, day: tuple[int, int, int]) -> None:

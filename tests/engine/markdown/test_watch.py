@@ -452,18 +452,18 @@ async def test_a_statement_that_is_over_is_told_of_in_the_next_version_and_why(
     place: Place, followed: Followed, now: datetime
 ) -> None:
     judge = judge_for(None)
-    remember(place.roots, "The office is in Lisbon", now=now, judge=judge)
+    remember(place.roots, "Our office is in Lisbon", now=now, judge=judge)
     await followed.following.sync(place.project)
-    remember(place.roots, "The office is in Porto", now=now, judge=judge)
+    remember(place.roots, "Our office is in Porto", now=now, judge=judge)
 
     await followed.following.sync(place.project)
 
     [record] = (await followed.records(place.project)).values()
     old, new = sorted(await followed.store.records.history(DEFAULT_TENANT, record.id), key=lambda one: one.version)
-    assert (old.text, old.metadata.get("was")) == ("The office is in Lisbon", None)
-    assert new.reason == "superseded: The office is in Lisbon (until 2026-03-01)"
-    assert new.metadata["was"] == ["The office is in Lisbon (until 2026-03-01)"]
-    assert new.text.startswith("The office is in Porto")
+    assert (old.text, old.metadata.get("was")) == ("Our office is in Lisbon", None)
+    assert new.reason == "superseded: Our office is in Lisbon (until 2026-03-01)"
+    assert new.metadata["was"] == ["Our office is in Lisbon (until 2026-03-01)"]
+    assert new.text.startswith("Our office is in Porto")
 
 
 async def test_the_index_follows_what_a_person_edits(place: Place, followed: Followed) -> None:

@@ -232,6 +232,7 @@ class WorkspaceMemory:
             "method": extracted.method,
             "facts": len(extracted.facts),
             "superseded": len(extracted.superseded),
+            "dropped": {**extracted.dropped},
         }
         events.append(HiddenEvent(name="workspace_memory_learned", data=data))
         return tuple(_fact(record) for record in extracted.facts)

@@ -142,6 +142,7 @@ async def flush(body: Flush, pair: Pairing, served: Served, gateway: UseGateway,
         facts=[fact.id for fact in outcome.facts],
         episode=outcome.episode.id if outcome.episode else None,
         superseded=list(outcome.superseded),
+        dropped=dict(outcome.dropped),
         method=outcome.method,
         quarantined=list(withheld(outcome.facts)),
     )

@@ -170,7 +170,7 @@ class Flush(Credentials):
 class FlushAnswer(Answer):
     """
     What came of the messages since the last flush: the ids of the facts, and of the episode they belong to. `superseded` are
-    the facts that are no longer so. While it is `queued`, nothing has come of it yet.
+    the facts that are no longer so; `dropped` counts what was found and not kept, by the reason. While it is `queued`, nothing has come of it yet.
     """
 
     status: Literal["extracted", "no_extraction", "queued"]
@@ -178,6 +178,7 @@ class FlushAnswer(Answer):
     facts: list[str]
     episode: str | None
     superseded: list[str] = Field(default=[])
+    dropped: dict[str, int] = Field(default={})
     method: Literal["rules", "model"] = "rules"
     job: str | None = None
     quarantined: WithheldOnes = Field(default=[])

@@ -120,6 +120,21 @@ def named(sentence: str, about: str) -> tuple[str, str]:
     return sentence[:start] + _MEANT.sub(rf"\g<before>{about}", sentence[start:]), about
 
 
+def reserves(sentence: str) -> tuple[bool, ...]:
+    """Whether a sentence is doubted, reported, supposed, wished, of the moment, a state, or a wish for now."""
+    return (
+        _DOUBTS.search(sentence) is not None,
+        _REPORTS.search(sentence) is not None,
+        _SUPPOSES.search(sentence) is not None,
+        _ASKS.search(sentence) is not None,
+        _MOMENT.search(sentence) is not None,
+        _STATE.search(sentence) is not None,
+        _TASKS.match(sentence) is not None,
+        _DAY.search(sentence) is not None,
+        _SPECIFIC.search(sentence) is not None,
+    )
+
+
 def read(sentence: str, voice: Voice) -> list[Statement]:
     """The facts one Chinese sentence tells."""
     if is_cut(sentence):
@@ -135,6 +150,13 @@ def read(sentence: str, voice: Voice) -> list[Statement]:
     if statement:
         return [statement]
     return [] if voice.role == "assistant" else _clauses(text, voice)
+
+
+def unasked(sentence: str) -> str:
+    """Without 请记住: what a person asks to be remembered, or the sentence itself."""
+    text = _opened(sentence)
+    request = _REMEMBER.match(text.translate(_FOLD))
+    return text[request.end() :] if request else sentence
 
 
 def _has(folded: str, *patterns: re.Pattern[str]) -> bool:
@@ -261,7 +283,7 @@ def _stated(cues: tuple[Cue, ...], clause: str, voice: Voice) -> Statement | Non
         if not match or not _lasts(cue, folded):
             continue
         words = {name: _third(plain[slice(*match.span(name))], voice) for name in match.groupdict()}
-        text = cue.says.format_map({**words, "who": _who(voice, plain), "all": _third(plain, voice)})
+        text = cue.says.format_map({**words, "who": subject(voice, plain), "all": _third(plain, voice)})
         day = _DAY.search(text.translate(_FOLD)) if cue.dated else None
         if cue.dated:
             text = _undated(text)
@@ -286,7 +308,8 @@ def _undated(text: str) -> str:
     return "".join([*parts, text[place:]])
 
 
-def _who(voice: Voice, text: str) -> str:
+def subject(voice: Voice, text: str) -> str:
+    """Who speaks, as a sentence about them begins."""
     if voice.name:
         return f"{voice.name} " if voice.name.isascii() else voice.name
     return "用户" if text.translate(_FOLD) == text else "用戶"
@@ -294,7 +317,7 @@ def _who(voice: Voice, text: str) -> str:
 
 def _third(text: str, voice: Voice) -> str:
     """First and second person as third, except in code, addresses and quotations."""
-    who = _who(voice, text)
+    who = subject(voice, text)
     team = "团队" if text.translate(_FOLD) == text else "團隊"
 
     names = {"own": who, "self": who, "team": team, "you": "助手"}

@@ -70,6 +70,22 @@ def named(sentence: str, about: str) -> tuple[str, str]:
     return sentence[:start] + _MEANT.sub(replaced, sentence[start:]), about
 
 
+def reserves(sentence: str) -> tuple[bool, ...]:
+    """Whether a sentence is doubted, reported, supposed, wished, of the moment, a state, or a wish for now."""
+    clause = grammar.opened(sentence)
+    return (
+        grammar.is_doubted(sentence),
+        grammar.is_reported(sentence),
+        grammar.is_supposed(clause),
+        grammar.is_conditional(sentence),
+        grammar.is_momentary(sentence),
+        grammar.is_state(sentence),
+        grammar.is_task(clause),
+        grammar.names_a_day(sentence),
+        grammar.is_specific(sentence),
+    )
+
+
 def read(sentence: str, voice: Voice) -> list[Statement]:
     """The facts one English sentence tells."""
     if is_cut(sentence):
@@ -84,6 +100,13 @@ def read(sentence: str, voice: Voice) -> list[Statement]:
         return []
     statements = [] if is_question else list(_of_sentence(_OF_SENTENCES, text, voice))
     return statements or list(_clauses(text, voice, is_question))
+
+
+def unasked(sentence: str) -> str:
+    """Without "please remember that": what a person asks to be remembered, or the sentence itself."""
+    text = grammar.opened(sentence)
+    request = _REMEMBER.match(text)
+    return text[request.end() :] if request else sentence
 
 
 def _is_idle(text: str) -> bool:

@@ -74,6 +74,7 @@ export default {
   'dropped.recalled': 'was recalled, not said',
   'dropped.outdated': 'older than what is known',
   'dropped.memory_disabled': 'the agent’s memory is off',
+  'dropped.over_limit': 'beyond the limit of five',
   'dropped.no_target': 'nobody it is for',
   'comma': ', ',
   'error.path_escape': 'A folder of memory leads elsewhere, through a link or a second name. Put it right, then retry.',

@@ -74,6 +74,7 @@ export default {
   'dropped.recalled': '来自召回，并非新说',
   'dropped.outdated': '比已知内容更旧',
   'dropped.memory_disabled': '该代理的记忆已关闭',
+  'dropped.over_limit': '超出五条上限',
   'dropped.no_target': '没有归属',
   'comma': '、',
   'error.path_escape': '某个记忆文件夹经由链接或别名指向了别处。请修正后重试。',
